@@ -1,0 +1,41 @@
+// What an object made by the host compiler and the host driver agree on. One version number, in every cache key.
+//
+// A kernel `saxpy` compiles to two symbols:
+//   __quern_run_saxpy    a HostKernel: runs blocks [first_block, last_block) of a launch, every thread of each
+//   __quern_info_saxpy   a HostKernelInfo in read-only data
+// and every __device__, __constant__ or __managed__ variable of the program is a plain global symbol of its C++
+// linkage name. Blocks are numbered x fastest, then y, then z.
+#pragma once
+#include <cstdint>
+
+namespace quern {
+
+inline constexpr std::uint32_t host_abi_version = 1;
+
+struct HostLaunch {
+    std::uint32_t grid[3];
+    std::uint32_t block[3];
+    std::uint32_t shared_bytes; // dynamic shared memory of each block
+    std::uint32_t reserved;
+};
+
+// `args` is one packed buffer, each parameter at its HostParam offset; `shared` is this worker's arena of
+// (static + dynamic) shared bytes, 64-byte aligned. Blocks are independent: any thread may run any range.
+using HostKernel = void (*)(const HostLaunch* launch, const void* args, std::uint64_t first_block,
+                            std::uint64_t last_block, void* shared);
+
+struct HostParam {
+    std::uint32_t offset_bytes, size_bytes;
+};
+
+struct HostKernelInfo {
+    std::uint32_t abi_version;
+    std::uint32_t param_count;
+    std::uint32_t args_bytes;          // of the packed buffer
+    std::uint32_t static_shared_bytes; // __shared__ variables of one block
+    std::uint32_t max_threads;         // per block: 1024, or what __launch_bounds__ says
+    std::uint32_t flags;               // reserved, 0
+    HostParam params[1];               // param_count of them
+};
+
+} // namespace quern

@@ -1,0 +1,46 @@
+// One search for everything that is found and loaded at run time: libcuda, NVRTC, the CUDA libraries, their headers and
+// our own host compiler. `python -m quern doctor` prints exactly what this search saw.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern {
+
+// A loaded shared object; stays loaded for the life of the process.
+class Library {
+  public:
+    explicit Library(void* handle = nullptr, std::string path = {});
+    [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
+    [[nodiscard]] void* symbol(const char* name) const noexcept; // nullptr if absent
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  private:
+    void* handle_ = nullptr;
+    std::string path_;
+};
+
+struct LibraryFinding {
+    std::string name;                // "cuda", "nvrtc", "nvjitlink", "cublas", ..., "cuda headers", "quern_cc"
+    std::string path;                // where it was found, or ""
+    std::string version;             // as the library itself says, or ""
+    std::vector<std::string> tried;  // places, in order
+    std::string remedy;              // what to do when it was not found, or is too old
+};
+
+// Loads by short name ("nvrtc") from, in order: folders handed in by the Python side (pip packages), CUDA_PATH,
+// the conda prefix, the loader's own path, /usr/local/cuda*. An empty Library if there is none; never throws.
+[[nodiscard]] Library load_library(std::string_view name);
+
+// Folders of pip packages (".../site-packages/nvidia/cu13", ".../nvidia/cuda_nvrtc"), told once by the Python side,
+// and the folder that holds libquern_cc.so.
+void set_package_folders(std::vector<std::string> folders);
+[[nodiscard]] const std::vector<std::string>& package_folders();
+
+// Include folders with the CUDA toolkit's headers (cuda_fp16.h ...), first found first; may be empty.
+[[nodiscard]] std::vector<std::string> cuda_include_folders();
+
+// Everything the search knows of, found or not, with versions and remedies. Opens the libraries.
+[[nodiscard]] std::vector<LibraryFinding> survey_libraries();
+
+} // namespace quern

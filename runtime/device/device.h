@@ -1,0 +1,79 @@
+// Devices: properties, the primary context (retained, never created), the current device of each thread.
+#pragma once
+#include "compiler/base/arch.h"
+#include "runtime/driver/api.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern {
+
+class MemoryPool;
+
+struct DeviceProperties {
+    std::string name;               // "NVIDIA H200", "AMD EPYC (2 threads)"
+    int multiprocessors = 1;        // of the CPU: worker threads
+    int max_threads_per_block = 1024;
+    int max_threads_per_multiprocessor = 2048;
+    int max_grid[3] = {0x7fffffff, 65535, 65535};
+    int shared_bytes_per_block = 48 * 1024;
+    int major = 0, minor = 0;       // compute capability; of the CPU: 0.0
+    std::size_t total_bytes = 0;
+};
+
+// One per device, made on first use, alive until the process ends.
+class Device {
+  public:
+    Device(const Driver& driver, int ordinal, std::string name); // "cuda:1", "cpu"
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    [[nodiscard]] const DriverApi& api() const noexcept { return driver_.api; }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+    [[nodiscard]] int index() const noexcept { return index_; } // dense, unique in this process: for tables
+    [[nodiscard]] bool is_cpu() const noexcept { return driver_.executes_on_cpu; }
+    [[nodiscard]] const Arch& arch() const noexcept { return arch_; }
+    [[nodiscard]] const DeviceProperties& properties() const noexcept { return properties_; }
+    [[nodiscard]] MemoryPool& pool() noexcept { return *pool_; }
+    [[nodiscard]] CUcontext context() const noexcept { return context_; }
+
+    void make_current() const;   // this thread's driver context becomes ours; cheap when it already is
+    void synchronize() const;    // waits for all work of the device; the caller holds no GIL
+
+  private:
+    const Driver& driver_;
+    int ordinal_, index_;
+    std::string name_;
+    CUdevice handle_ = 0;
+    CUcontext context_ = nullptr;
+    Arch arch_;
+    DeviceProperties properties_;
+    std::unique_ptr<MemoryPool> pool_;
+};
+
+// Lists what exists without touching a context. `find_device` takes "cpu", "cuda", "cuda:1"; throws ValueError with
+// the names there are.
+[[nodiscard]] std::vector<std::string> device_names();
+[[nodiscard]] Device& find_device(std::string_view name);
+
+// Of this thread; starts as QUERN_DEVICE, else the first GPU, else the CPU. A process that forked after first use
+// gets Error{runtime} saying what to do.
+[[nodiscard]] Device& current_device();
+void set_current_device(Device& device) noexcept;
+
+class [[nodiscard]] DeviceGuard { // the previous device comes back when it goes
+  public:
+    explicit DeviceGuard(Device& device);
+    ~DeviceGuard();
+    DeviceGuard(const DeviceGuard&) = delete;
+    DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+  private:
+    Device& previous_;
+};
+
+} // namespace quern
