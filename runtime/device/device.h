@@ -3,14 +3,11 @@
 #include "compiler/base/arch.h"
 #include "runtime/driver/api.h"
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace quern {
-
-class MemoryPool;
 
 struct DeviceProperties {
     std::string name;               // "NVIDIA H200", "AMD EPYC (2 threads)"
@@ -38,7 +35,6 @@ class Device {
     [[nodiscard]] bool is_cpu() const noexcept { return driver_.executes_on_cpu; }
     [[nodiscard]] const Arch& arch() const noexcept { return arch_; }
     [[nodiscard]] const DeviceProperties& properties() const noexcept { return properties_; }
-    [[nodiscard]] MemoryPool& pool() noexcept { return *pool_; }
     [[nodiscard]] CUcontext context() const noexcept { return context_; }
 
     void make_current() const;   // this thread's driver context becomes ours; cheap when it already is
@@ -52,7 +48,6 @@ class Device {
     CUcontext context_ = nullptr;
     Arch arch_;
     DeviceProperties properties_;
-    std::unique_ptr<MemoryPool> pool_;
 };
 
 // Lists what exists without touching a context. `find_device` takes "cpu", "cuda", "cuda:1"; throws ValueError with

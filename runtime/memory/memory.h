@@ -84,4 +84,7 @@ class MemoryPool {
     std::unique_ptr<State> state_;
 };
 
+// The pool of a device, made on first use.
+[[nodiscard]] MemoryPool& pool_of(Device& device);
+
 } // namespace quern
