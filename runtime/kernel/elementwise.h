@@ -1,0 +1,45 @@
+// Find or compile, pack, launch: an elementwise kernel that is called with arguments.
+#pragma once
+#include "compiler/compile.h"
+#include "runtime/kernel/argument.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quern {
+
+struct ElementwiseCall {
+    std::int64_t size = -1;   // `size=`: number of iterations when no array decides it
+    bool has_stream = false;  // else the current stream of the arrays' device
+    CUstream stream = nullptr;
+    int block_size = 128;     // threads a block on a GPU; <= 0 is a ValueError
+};
+
+class ElementwiseKernel {
+  public:
+    explicit ElementwiseKernel(const ElementwiseText& text); // throws SpecError; compiles nothing
+    explicit ElementwiseKernel(ElementwiseSpec spec);
+    ~ElementwiseKernel();
+    ElementwiseKernel(const ElementwiseKernel&) = delete;
+    ElementwiseKernel& operator=(const ElementwiseKernel&) = delete;
+
+    [[nodiscard]] const ElementwiseSpec& spec() const noexcept;
+
+    // Runs the kernel. `args` has nin or nin + nout entries; outputs that were not given are made, in C order, and
+    // returned in order. Thread safe. The caller holds no GIL-bound state in `args` while this compiles:
+    // `on_compile` is called around a compile (true before, false after), so that bindings can release the GIL there.
+    std::vector<Array> operator()(std::span<const Argument> args, const ElementwiseCall& call = {},
+                                  void (*on_compile)(bool entering) = nullptr);
+
+    // Generated CUDA C++ by the input dtypes it was made for; newest last.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> cached_codes() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace quern
