@@ -1,0 +1,204 @@
+// The one search for libraries and headers at run time, and dlopen.
+#include "compiler/base/library.h"
+#include "compiler/base/library_table.h"
+#include "compiler/base/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <dlfcn.h>
+#include <link.h>
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Search {
+    std::mutex mutex;
+    const std::vector<std::string>* package_folders = new std::vector<std::string>;
+    std::map<std::string, Library, std::less<>> loaded;
+};
+
+Search& search() {
+    static auto* const once = new Search; // libraries outlive every static destructor
+    return *once;
+}
+
+// /usr/local/cuda, then /usr/local/cuda-13.1, cuda-13.0, cuda-12.8: newest first.
+std::vector<std::string> local_toolkits() {
+    std::vector<std::pair<std::pair<int, int>, std::string>> found;
+    std::error_code failure;
+    for (const auto& entry : fs::directory_iterator("/usr/local", failure)) {
+        const std::string name = entry.path().filename();
+        if (name == "cuda") found.push_back({{1 << 20, 0}, entry.path()});
+        if (!name.starts_with("cuda-")) continue;
+        int major = 0, minor = 0;
+        const char* last = name.data() + name.size();
+        const auto [dot, unread] = std::from_chars(name.data() + 5, last, major);
+        if (unread != std::errc{}) continue;
+        if (dot != last) std::from_chars(dot + 1, last, minor);
+        found.push_back({{major, minor}, entry.path()});
+    }
+    std::ranges::sort(found, std::greater{});
+    std::vector<std::string> folders;
+    for (auto& [version, path] : found) folders.push_back(std::move(path));
+    return folders;
+}
+
+std::string own_folder() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
+    return fs::path(info.dli_fname).parent_path();
+}
+
+// The CUDA release that the driver in this process serves, if one is open already; nothing is opened to find out.
+int driver_cuda_major() {
+    void* handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) return 0;
+    const auto ask = reinterpret_cast<int (*)(int*)>(dlsym(handle, "cuDriverGetVersion"));
+    int version = 0;
+    if (ask == nullptr || ask(&version) != 0) version = 0;
+    dlclose(handle);
+    return version / 1000;
+}
+
+std::string path_of(void* handle, const std::string& asked) {
+    link_map* map = nullptr;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name[0] != '\0') return map->l_name;
+    return asked;
+}
+
+// NVRTC opens its built-ins by bare name. Opened here from NVRTC's own folder, they are found wherever that is.
+void open_companions(const std::string& library_path) {
+    std::error_code failure;
+    for (const auto& entry : fs::directory_iterator(fs::path(library_path).parent_path(), failure)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with("libnvrtc-builtins.so.")) dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_LOCAL);
+    }
+}
+
+Library try_open(const std::string& path, std::vector<std::string>* tried) {
+    const bool by_path = path.find('/') != std::string::npos;
+    if (tried != nullptr) tried->push_back(by_path ? path : path + " (the loader's path)");
+    std::error_code failure;
+    if (by_path && !fs::exists(path, failure)) return Library();
+    void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (handle == nullptr) {
+        const char* reason = dlerror(); // there, and not loadable: say why
+        if (by_path && tried != nullptr && reason != nullptr) tried->back() += std::string(": ") + reason;
+        return Library();
+    }
+    return Library(handle, path_of(handle, path));
+}
+
+} // namespace
+
+Library::Library(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+
+void* Library::symbol(const char* name) const noexcept { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
+
+SearchFolders search_folders(Place place) {
+    SearchFolders folders;
+    if (place == Place::driver) return {{}, {"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib"}};
+    for (const std::string& package : package_folders()) {
+        folders.before.push_back(package + "/lib");
+        folders.before.push_back(package);
+    }
+    if (place == Place::ours) {
+        if (const std::string own = own_folder(); !own.empty()) folders.before.push_back(own);
+        return folders;
+    }
+    if (const std::string& root = settings().cuda_path; !root.empty())
+        for (const char* below : {"/lib64", "/lib", "/targets/x86_64-linux/lib"}) folders.before.push_back(root + below);
+    if (const std::string& root = settings().conda_prefix; !root.empty())
+        for (const char* below : {"/lib", "/targets/x86_64-linux/lib"}) folders.before.push_back(root + below);
+    for (const std::string& root : local_toolkits()) folders.after.push_back(root + "/lib64");
+    return folders;
+}
+
+Library load_row(const LibraryRow& wanted, std::vector<std::string>* tried) {
+    for (const std::string_view needed : wanted.needs)
+        if (!needed.empty()) (void)load_library(needed);
+    const SearchFolders folders = search_folders(wanted.place);
+    const int newest_served = wanted.place == Place::toolkit ? driver_cuda_major() : 0;
+
+    // A library of a newer CUDA than the driver serves is taken only when there is no other.
+    for (const bool too_new : {false, true}) {
+        if (too_new && newest_served == 0) break;
+        const auto suits = [&](const Soname& soname) {
+            return !soname.file.empty() && (newest_served != 0 && soname.cuda_major > newest_served) == too_new;
+        };
+        const auto look_in = [&](const std::string& prefix) {
+            for (const Soname& soname : wanted.sonames) {
+                if (!suits(soname)) continue;
+                Library library = try_open(prefix + std::string(soname.file), tried);
+                if (!library) continue;
+                if (wanted.name == "nvrtc") open_companions(library.path());
+                return library;
+            }
+            return Library();
+        };
+        for (const std::string& folder : folders.before)
+            if (Library library = look_in(folder + "/")) return library;
+        if (Library library = look_in("")) return library;
+        for (const std::string& folder : folders.after)
+            if (Library library = look_in(folder + "/")) return library;
+    }
+    if (wanted.place == Place::ours && !settings().cc_library.empty()) return try_open(settings().cc_library, tried);
+    return Library();
+}
+
+Library load_library(std::string_view name) try {
+    {
+        const std::scoped_lock lock(search().mutex);
+        if (const auto known = search().loaded.find(name); known != search().loaded.end()) return known->second;
+    }
+    const auto* wanted = std::ranges::find(library_table, name, &LibraryRow::name);
+    if (wanted == library_table.end()) return Library();
+    Library library = load_row(*wanted, nullptr); // two threads may both search; dlopen gives both one handle
+    const std::scoped_lock lock(search().mutex);
+    return library ? search().loaded.emplace(name, library).first->second : library;
+} catch (...) {
+    return Library(); // out of memory while searching: not found is all that can be said
+}
+
+void set_package_folders(std::vector<std::string> folders) {
+    const std::scoped_lock lock(search().mutex);
+    // What was told before stays where it is: its readers hold a reference.
+    search().package_folders = new std::vector<std::string>(std::move(folders));
+}
+
+const std::vector<std::string>& package_folders() {
+    const std::scoped_lock lock(search().mutex);
+    return *search().package_folders;
+}
+
+std::vector<std::string> cuda_include_folders() {
+    std::vector<std::string> roots = package_folders();
+    const std::size_t packages = roots.size();
+    for (const std::string& root : {settings().cuda_path, settings().conda_prefix})
+        if (!root.empty()) roots.push_back(root);
+    std::ranges::copy(local_toolkits(), std::back_inserter(roots));
+
+    std::error_code failure;
+    std::vector<std::string> folders;
+    for (std::size_t k = 0; k < roots.size(); ++k) {
+        if (k >= packages && !folders.empty()) break; // never headers of two toolkits
+        for (const char* below : {"/include", "/targets/x86_64-linux/include"}) {
+            const std::string folder = roots[k] + below;
+            // CUDA 12's pip packages spread the headers over several folders: those beside the first count too.
+            const bool beside = k < packages && fs::is_directory(folder + "/cuda", failure);
+            if (!fs::exists(folder + "/cuda_fp16.h", failure) && !beside) continue;
+            folders.push_back(folder);
+            if (fs::is_directory(folder + "/cccl", failure)) folders.push_back(folder + "/cccl");
+        }
+    }
+    return folders;
+}
+
+} // namespace quern
