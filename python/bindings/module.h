@@ -1,0 +1,16 @@
+// The rooms' bindings, each called once when quern._core is made.
+#pragma once
+#include <pybind11/pybind11.h>
+
+namespace quern::python {
+
+void bind_error(pybind11::module_& module);
+void bind_library(pybind11::module_& module);
+void bind_cache(pybind11::module_& module);
+void bind_device(pybind11::module_& module);
+void bind_stream(pybind11::module_& module);
+void bind_memory(pybind11::module_& module);
+void bind_array(pybind11::module_& module);
+void bind_kernel(pybind11::module_& module);
+
+} // namespace quern::python
