@@ -22,6 +22,7 @@ struct Search {
     std::mutex mutex;
     const std::vector<std::string>* package_folders = new std::vector<std::string>;
     std::map<std::string, Library, std::less<>> loaded;
+    std::map<std::string, std::string, std::less<>> found; // chosen by find_library, perhaps not loaded yet
 };
 
 Search& search() {
@@ -121,36 +122,42 @@ SearchFolders search_folders(Place place) {
     return folders;
 }
 
+bool visit_candidates(const LibraryRow& wanted, const std::function<bool(const std::string&)>& visit) {
+    const SearchFolders folders = search_folders(wanted.place);
+    const int newest_served = wanted.place == Place::toolkit ? driver_cuda_major() : 0;
+    for (const bool too_new : {false, true}) {
+        if (too_new && newest_served == 0) break;
+        const auto look_in = [&](const std::string& prefix) {
+            return std::ranges::any_of(wanted.sonames, [&](const Soname& soname) {
+                if (soname.file.empty()) return false;
+                if ((newest_served != 0 && soname.cuda_major > newest_served) != too_new) return false;
+                return visit(prefix + std::string(soname.file));
+            });
+        };
+        const auto look_below = [&](const std::string& folder) { return look_in(folder + "/"); };
+        if (std::ranges::any_of(folders.before, look_below) || look_in("")) return true;
+        if (std::ranges::any_of(folders.after, look_below)) return true;
+    }
+    const bool named = wanted.place == Place::ours && !settings().cc_library.empty();
+    return named && visit(settings().cc_library);
+}
+
 Library load_row(const LibraryRow& wanted, std::vector<std::string>* tried) {
     for (const std::string_view needed : wanted.needs)
         if (!needed.empty()) (void)load_library(needed);
-    const SearchFolders folders = search_folders(wanted.place);
-    const int newest_served = wanted.place == Place::toolkit ? driver_cuda_major() : 0;
-
-    // A library of a newer CUDA than the driver serves is taken only when there is no other.
-    for (const bool too_new : {false, true}) {
-        if (too_new && newest_served == 0) break;
-        const auto suits = [&](const Soname& soname) {
-            return !soname.file.empty() && (newest_served != 0 && soname.cuda_major > newest_served) == too_new;
-        };
-        const auto look_in = [&](const std::string& prefix) {
-            for (const Soname& soname : wanted.sonames) {
-                if (!suits(soname)) continue;
-                Library library = try_open(prefix + std::string(soname.file), tried);
-                if (!library) continue;
-                if (wanted.name == "nvrtc") open_companions(library.path());
-                return library;
-            }
-            return Library();
-        };
-        for (const std::string& folder : folders.before)
-            if (Library library = look_in(folder + "/")) return library;
-        if (Library library = look_in("")) return library;
-        for (const std::string& folder : folders.after)
-            if (Library library = look_in(folder + "/")) return library;
+    Library library;
+    const auto open = [&](const std::string& candidate) {
+        library = try_open(candidate, tried);
+        return static_cast<bool>(library);
+    };
+    std::string chosen;
+    {
+        const std::scoped_lock lock(search().mutex);
+        if (const auto found = search().found.find(wanted.name); found != search().found.end()) chosen = found->second;
     }
-    if (wanted.place == Place::ours && !settings().cc_library.empty()) return try_open(settings().cc_library, tried);
-    return Library();
+    if ((chosen.empty() || !open(chosen)) && !visit_candidates(wanted, open)) return Library();
+    if (wanted.name == "nvrtc") open_companions(library.path());
+    return library;
 }
 
 Library load_library(std::string_view name) try {
@@ -165,6 +172,30 @@ Library load_library(std::string_view name) try {
     return library ? search().loaded.emplace(name, library).first->second : library;
 } catch (...) {
     return Library(); // out of memory while searching: not found is all that can be said
+}
+
+std::string find_library(std::string_view name) try {
+    {
+        const std::scoped_lock lock(search().mutex);
+        if (const auto known = search().loaded.find(name); known != search().loaded.end()) return known->second.path();
+        if (const auto found = search().found.find(name); found != search().found.end()) return found->second;
+    }
+    const auto* wanted = std::ranges::find(library_table, name, &LibraryRow::name);
+    if (wanted == library_table.end()) return {};
+    std::string path;
+    visit_candidates(*wanted, [&](const std::string& candidate) {
+        std::error_code failure;
+        if (candidate.find('/') == std::string::npos) // only the loader knows its own path
+            path = try_open(candidate, nullptr).path();
+        else if (fs::exists(candidate, failure))
+            path = candidate;
+        return !path.empty();
+    });
+    if (path.empty()) return {};
+    const std::scoped_lock lock(search().mutex);
+    return search().found.emplace(name, path).first->second;
+} catch (...) {
+    return {};
 }
 
 void set_package_folders(std::vector<std::string> folders) {
@@ -196,6 +227,7 @@ std::vector<std::string> cuda_include_folders() {
             if (!fs::exists(folder + "/cuda_fp16.h", failure) && !beside) continue;
             folders.push_back(folder);
             if (fs::is_directory(folder + "/cccl", failure)) folders.push_back(folder + "/cccl");
+            break; // the two are one folder in most toolkits
         }
     }
     return folders;

@@ -32,6 +32,13 @@ struct LibraryFinding {
 // the conda prefix, the loader's own path, /usr/local/cuda*. An empty Library if there is none; never throws.
 [[nodiscard]] Library load_library(std::string_view name);
 
+// The file that load_library would open (and will, from now on), without opening it where a folder alone can tell. A
+// warm start asks this to know its toolchain and never pays for loading one. "" if there is none; never throws.
+[[nodiscard]] std::string find_library(std::string_view name);
+
+// What tells two builds of a library apart, read from the file: its GNU build id, else its size and time. "" if unreadable.
+[[nodiscard]] std::string library_build_id(const std::string& path);
+
 // Folders of pip packages (".../site-packages/nvidia/cu13", ".../nvidia/cuda_nvrtc"), told once by the Python side,
 // and the folder that holds libquern_cc.so.
 void set_package_folders(std::vector<std::string> folders);

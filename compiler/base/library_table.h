@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +72,11 @@ struct SearchFolders {
 };
 [[nodiscard]] SearchFolders search_folders(Place place);
 
-// load_library with every place it tried, in order, added to `tried`.
+// Walks the places in order until `visit(candidate)` is true; a candidate without a slash is for the loader's own path.
+// A library of a newer CUDA than the driver in this process serves comes only after all the others.
+bool visit_candidates(const LibraryRow& wanted, const std::function<bool(const std::string& candidate)>& visit);
+
+// Opens the row's library and what it needs; every place tried is added to `tried`, in order.
 [[nodiscard]] Library load_row(const LibraryRow& wanted, std::vector<std::string>* tried);
 
 } // namespace quern
