@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace quern {
 
@@ -39,6 +40,7 @@ class Dims {
     [[nodiscard]] const std::int64_t* begin() const noexcept { return data(); }
     [[nodiscard]] const std::int64_t* end() const noexcept { return data() + count_; }
     friend bool operator==(const Dims& a, const Dims& b) noexcept;
+    friend bool operator==(const Dims& a, std::initializer_list<std::int64_t> b) noexcept;
 
   private:
     int count_ = 0;
@@ -47,6 +49,16 @@ class Dims {
 };
 
 enum class Order : std::uint8_t { c, f };
+// What a new array keeps of its model: C or F as named, F if the model is (and not also C), or its order of axes.
+enum class LikeOrder : std::uint8_t { c, f, a, k };
+
+// Strides in bytes of a new dense array. `strides_like` keeps the model's order of axes (NumPy's order='K').
+[[nodiscard]] Dims dense_strides(const Dims& shape, std::size_t item_bytes, Order order = Order::c);
+[[nodiscard]] Dims strides_like(const Dims& shape, const Dims& model_strides, std::size_t item_bytes);
+// Elements; throws ValueError as Array::empty does.
+[[nodiscard]] std::int64_t checked_size(const Dims& shape, std::size_t item_bytes);
+// "(2, 3)", "(3,)", "()"
+[[nodiscard]] std::string format_shape(const Dims& shape);
 
 class Array {
   public:
@@ -54,6 +66,9 @@ class Array {
     // past 2^63 bytes, more than 64 dimensions) or OutOfMemoryError.
     static Array empty(Device& device, DType dtype, const Dims& shape, CUstream stream,
                        Order order = Order::c);
+    // The same with the caller's strides, which must be those of a dense array with its axes in some order.
+    static Array empty_strided(Device& device, DType dtype, const Dims& shape, Dims strides,
+                               CUstream stream);
     // A view of existing memory; strides in bytes.
     Array(BufferPtr buffer, std::uint64_t address, DType dtype, Dims shape, Dims strides,
           bool writable = true);
@@ -75,6 +90,8 @@ class Array {
     [[nodiscard]] Device& device() const noexcept { return buffer_->device(); }
 
   private:
+    void set_flags() noexcept; // contiguity by NumPy's rules: axes of extent 1 and empty arrays do not matter
+
     BufferPtr buffer_;
     std::uint64_t address_;
     Dims shape_, strides_;
@@ -82,5 +99,9 @@ class Array {
     DType dtype_;
     bool c_contiguous_ = false, f_contiguous_ = false, writable_ = true;
 };
+
+// A new array of the model's shape, on its device.
+[[nodiscard]] Array empty_like(const Array& model, DType dtype, CUstream stream,
+                               LikeOrder order = LikeOrder::k);
 
 } // namespace quern
