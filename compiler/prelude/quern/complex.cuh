@@ -1,0 +1,216 @@
+// complex<float> and complex<double>: two numbers side by side in memory, with NumPy's operations and branch cuts.
+#pragma once
+#define QUERN_HAS_COMPLEX 1
+
+template <class T> struct complex;
+
+namespace quern {
+template <class A, class B> struct Wider { typedef A type; }; // complex<float> with an int stays float
+template <> struct Wider<float, double> { typedef double type; };
+template <class T> struct IsNumber { static const bool value = false; };
+#define QUERN_NUMBER(type) template <> struct IsNumber<type> { static const bool value = true; };
+QUERN_NUMBER(bool) QUERN_NUMBER(char) QUERN_NUMBER(signed char) QUERN_NUMBER(unsigned char) QUERN_NUMBER(short)
+QUERN_NUMBER(unsigned short) QUERN_NUMBER(int) QUERN_NUMBER(unsigned int) QUERN_NUMBER(long)
+QUERN_NUMBER(unsigned long) QUERN_NUMBER(long long) QUERN_NUMBER(unsigned long long) QUERN_NUMBER(float)
+QUERN_NUMBER(double)
+#undef QUERN_NUMBER
+template <bool number, class A, class B> struct WithNumber {};
+template <class A, class B> struct WithNumber<true, A, B> { typedef complex<typename Wider<A, B>::type> type; };
+} // namespace quern
+
+template <class T> struct alignas(2 * sizeof(T)) complex {
+    typedef T value_type;
+
+    complex() = default;
+    __device__ complex(T real, T imag = T()) : real_(real), imag_(imag) {}
+    template <class U> __device__ complex(const complex<U>& other) : real_(T(other.real())), imag_(T(other.imag())) {}
+
+    __device__ T real() const { return real_; }
+    __device__ T imag() const { return imag_; }
+    __device__ void real(T value) { real_ = value; }
+    __device__ void imag(T value) { imag_ = value; }
+    template <class U> __device__ complex& operator+=(const U& other) { return *this = complex(*this + other); }
+    template <class U> __device__ complex& operator-=(const U& other) { return *this = complex(*this - other); }
+    template <class U> __device__ complex& operator*=(const U& other) { return *this = complex(*this * other); }
+    template <class U> __device__ complex& operator/=(const U& other) { return *this = complex(*this / other); }
+
+  private:
+    T real_, imag_;
+};
+
+#define QUERN_BOTH complex<typename quern::Wider<A, B>::type>
+#define QUERN_MIXED typename quern::WithNumber<quern::IsNumber<B>::value, A, B>::type
+template <class A, class B> __device__ inline QUERN_BOTH operator+(const complex<A>& a, const complex<B>& b) {
+    return QUERN_BOTH(a.real() + b.real(), a.imag() + b.imag());
+}
+template <class A, class B> __device__ inline QUERN_BOTH operator-(const complex<A>& a, const complex<B>& b) {
+    return QUERN_BOTH(a.real() - b.real(), a.imag() - b.imag());
+}
+template <class A, class B> __device__ inline QUERN_BOTH operator*(const complex<A>& a, const complex<B>& b) {
+    return QUERN_BOTH(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+}
+// Smith's division, as NumPy has it: no overflow where the quotient fits.
+template <class A, class B> __device__ inline QUERN_BOTH operator/(const complex<A>& a, const complex<B>& b) {
+    typedef typename quern::Wider<A, B>::type T;
+    const T ar = a.real(), ai = a.imag(), br = b.real(), bi = b.imag();
+    if (fabs(br) >= fabs(bi)) {
+        if (br == 0 && bi == 0) return complex<T>(ar / fabs(br), ai / fabs(br));
+        const T ratio = bi / br, scale = T(1) / (br + bi * ratio);
+        return complex<T>((ar + ai * ratio) * scale, (ai - ar * ratio) * scale);
+    }
+    const T ratio = br / bi, scale = T(1) / (bi + br * ratio);
+    return complex<T>((ar * ratio + ai) * scale, (ai * ratio - ar) * scale);
+}
+template <class A, class B> __device__ inline bool operator==(const complex<A>& a, const complex<B>& b) {
+    return a.real() == b.real() && a.imag() == b.imag();
+}
+template <class A, class B> __device__ inline bool operator!=(const complex<A>& a, const complex<B>& b) { return !(a == b); }
+// NumPy's order: by the real part, then by the imaginary part.
+template <class A, class B> __device__ inline bool operator<(const complex<A>& a, const complex<B>& b) {
+    return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+}
+template <class A, class B> __device__ inline bool operator>(const complex<A>& a, const complex<B>& b) { return b < a; }
+template <class A, class B> __device__ inline bool operator<=(const complex<A>& a, const complex<B>& b) {
+    return a.real() < b.real() || (a.real() == b.real() && a.imag() <= b.imag());
+}
+template <class A, class B> __device__ inline bool operator>=(const complex<A>& a, const complex<B>& b) { return b <= a; }
+
+// With a real number on one side: its imaginary part is not zero, it is absent.
+template <class A, class B> __device__ inline QUERN_MIXED operator+(const complex<A>& a, const B& b) {
+    return QUERN_MIXED(a.real() + b, a.imag());
+}
+template <class A, class B> __device__ inline QUERN_MIXED operator+(const B& b, const complex<A>& a) {
+    return QUERN_MIXED(b + a.real(), a.imag());
+}
+template <class A, class B> __device__ inline QUERN_MIXED operator-(const complex<A>& a, const B& b) {
+    return QUERN_MIXED(a.real() - b, a.imag());
+}
+template <class A, class B> __device__ inline QUERN_MIXED operator-(const B& b, const complex<A>& a) {
+    return QUERN_MIXED(b - a.real(), -a.imag());
+}
+template <class A, class B> __device__ inline QUERN_MIXED operator*(const complex<A>& a, const B& b) {
+    return QUERN_MIXED(a.real() * b, a.imag() * b);
+}
+template <class A, class B> __device__ inline QUERN_MIXED operator*(const B& b, const complex<A>& a) {
+    return QUERN_MIXED(b * a.real(), b * a.imag());
+}
+template <class A, class B> __device__ inline QUERN_MIXED operator/(const complex<A>& a, const B& b) {
+    return QUERN_MIXED(a.real() / b, a.imag() / b);
+}
+template <class A, class B> __device__ inline QUERN_MIXED operator/(const B& b, const complex<A>& a) {
+    typedef QUERN_MIXED C;
+    return C(typename C::value_type(b)) / C(a);
+}
+#define QUERN_COMPARE(op)                                                                                              \
+    template <class A> __device__ inline bool operator op(const complex<A>& a, A b) { return a op complex<A>(b); }     \
+    template <class A> __device__ inline bool operator op(A a, const complex<A>& b) { return complex<A>(a) op b; }
+QUERN_COMPARE(==) QUERN_COMPARE(!=) QUERN_COMPARE(<) QUERN_COMPARE(>) QUERN_COMPARE(<=) QUERN_COMPARE(>=)
+#undef QUERN_COMPARE
+#undef QUERN_BOTH
+#undef QUERN_MIXED
+
+#define QUERN_OF template <class T> __device__ inline
+QUERN_OF complex<T> operator+(const complex<T>& z) { return z; }
+QUERN_OF complex<T> operator-(const complex<T>& z) { return complex<T>(-z.real(), -z.imag()); }
+QUERN_OF T real(const complex<T>& z) { return z.real(); }
+QUERN_OF T imag(const complex<T>& z) { return z.imag(); }
+QUERN_OF T abs(const complex<T>& z) { return hypot(z.real(), z.imag()); }
+QUERN_OF T arg(const complex<T>& z) { return atan2(z.imag(), z.real()); }
+QUERN_OF T norm(const complex<T>& z) { return z.real() * z.real() + z.imag() * z.imag(); }
+QUERN_OF complex<T> conj(const complex<T>& z) { return complex<T>(z.real(), -z.imag()); }
+QUERN_OF complex<T> polar(T radius, T angle = T()) { return complex<T>(radius * cos(angle), radius * sin(angle)); }
+QUERN_OF bool isnan(const complex<T>& z) { return isnan(z.real()) || isnan(z.imag()); }
+QUERN_OF bool isinf(const complex<T>& z) { return isinf(z.real()) || isinf(z.imag()); }
+QUERN_OF bool isfinite(const complex<T>& z) { return isfinite(z.real()) && isfinite(z.imag()); }
+
+QUERN_OF complex<T> exp(const complex<T>& z) {
+    const T x = z.real(), y = z.imag(), scale = exp(x);
+    if (y == 0) return complex<T>(scale, y);
+    if (isinf(x) && x < 0 && !isfinite(y)) return complex<T>(T(0), T(0));
+    return complex<T>(scale * cos(y), scale * sin(y));
+}
+QUERN_OF complex<T> log(const complex<T>& z) {
+    const T x = fabs(z.real()), y = fabs(z.imag()), angle = arg(z);
+    const T big = x > y ? x : y, small = x > y ? y : x;
+    if (big > T(0.5) && big < T(2)) // near the unit circle log(|z|) itself would cancel
+        return complex<T>(T(0.5) * log1p((big - 1) * (big + 1) + small * small), angle);
+    return complex<T>(log(hypot(x, y)), angle);
+}
+QUERN_OF complex<T> log2(const complex<T>& z) { return log(z) * T(1.44269504088896340736); }
+QUERN_OF complex<T> log10(const complex<T>& z) { return log(z) * T(0.43429448190325182765); }
+QUERN_OF complex<T> sqrt(const complex<T>& z) {
+    const T x = z.real(), y = z.imag();
+    if (x == 0 && y == 0) return complex<T>(T(0), y);
+    if (isinf(y)) return complex<T>(fabs(y), y);
+    if (isinf(x)) return x > 0 ? complex<T>(x, isnan(y) ? y : copysign(T(0), y)) : complex<T>(isnan(y) ? y : T(0), copysign(-x, y));
+    const T t = sqrt((fabs(x) * T(0.5)) + hypot(x * T(0.5), y * T(0.5)));
+    if (x >= 0) return complex<T>(t, y / (2 * t));
+    return complex<T>(fabs(y) / (2 * t), copysign(t, y));
+}
+QUERN_OF complex<T> pow(const complex<T>& z, const complex<T>& w) {
+    if (w.real() == 0 && w.imag() == 0) return complex<T>(T(1), T(0));
+    if (z.real() == 0 && z.imag() == 0 && w.real() > 0) return complex<T>(T(0), T(0));
+    if (w.imag() == 0 && w.real() == trunc(w.real()) && fabs(w.real()) < 100) { // by squaring: exact for small powers
+        int n = static_cast<int>(fabs(w.real()));
+        complex<T> result(T(1), T(0)), factor = z;
+        for (; n; n >>= 1) {
+            if (n & 1) result = result * factor;
+            factor = factor * factor;
+        }
+        return w.real() < 0 ? T(1) / result : result;
+    }
+    return exp(w * log(z));
+}
+QUERN_OF complex<T> pow(const complex<T>& z, T w) { return pow(z, complex<T>(w)); }
+QUERN_OF complex<T> pow(T z, const complex<T>& w) { return pow(complex<T>(z), w); }
+QUERN_OF complex<T> pow(const complex<T>& z, int w) { return pow(z, complex<T>(T(w))); }
+QUERN_OF complex<T> sin(const complex<T>& z) {
+    return complex<T>(sin(z.real()) * cosh(z.imag()), cos(z.real()) * sinh(z.imag()));
+}
+QUERN_OF complex<T> cos(const complex<T>& z) {
+    return complex<T>(cos(z.real()) * cosh(z.imag()), -(sin(z.real()) * sinh(z.imag())));
+}
+QUERN_OF complex<T> sinh(const complex<T>& z) {
+    return complex<T>(sinh(z.real()) * cos(z.imag()), cosh(z.real()) * sin(z.imag()));
+}
+QUERN_OF complex<T> cosh(const complex<T>& z) {
+    return complex<T>(cosh(z.real()) * cos(z.imag()), sinh(z.real()) * sin(z.imag()));
+}
+QUERN_OF complex<T> tanh(const complex<T>& z) {
+    const T x = z.real(), y = z.imag();
+    if (fabs(x) > T(20)) return complex<T>(copysign(T(1), x), 4 * sin(y) * cos(y) * exp(-2 * fabs(x)));
+    const T t = tan(y), beta = 1 + t * t, s = sinh(x), rho = sqrt(1 + s * s), scale = 1 + beta * s * s;
+    return complex<T>(beta * rho * s / scale, t / scale);
+}
+QUERN_OF complex<T> tan(const complex<T>& z) {
+    const complex<T> w = tanh(complex<T>(-z.imag(), z.real()));
+    return complex<T>(w.imag(), -w.real());
+}
+// Inverse functions after Kahan, "Branch cuts for complex elementary functions".
+QUERN_OF complex<T> asin(const complex<T>& z) {
+    const complex<T> a = sqrt(complex<T>(1 - z.real(), -z.imag())), b = sqrt(complex<T>(1 + z.real(), z.imag()));
+    return complex<T>(atan2(z.real(), a.real() * b.real() - a.imag() * b.imag()),
+                      asinh(a.real() * b.imag() - a.imag() * b.real()));
+}
+QUERN_OF complex<T> acos(const complex<T>& z) {
+    const complex<T> a = sqrt(complex<T>(1 - z.real(), -z.imag())), b = sqrt(complex<T>(1 + z.real(), z.imag()));
+    return complex<T>(2 * atan2(a.real(), b.real()), asinh(b.real() * a.imag() - b.imag() * a.real()));
+}
+QUERN_OF complex<T> acosh(const complex<T>& z) {
+    const complex<T> a = sqrt(complex<T>(z.real() - 1, z.imag())), b = sqrt(complex<T>(z.real() + 1, z.imag()));
+    return complex<T>(asinh(a.real() * b.real() + a.imag() * b.imag()), 2 * atan2(a.imag(), b.real()));
+}
+QUERN_OF complex<T> atanh(const complex<T>& z) {
+    const T x = z.real(), y = z.imag();
+    return complex<T>(T(0.25) * log1p(4 * x / ((1 - x) * (1 - x) + y * y)),
+                      T(0.5) * atan2(2 * y, (1 - x) * (1 + x) - y * y));
+}
+QUERN_OF complex<T> asinh(const complex<T>& z) {
+    const complex<T> w = asin(complex<T>(-z.imag(), z.real()));
+    return complex<T>(w.imag(), -w.real());
+}
+QUERN_OF complex<T> atan(const complex<T>& z) {
+    const complex<T> w = atanh(complex<T>(-z.imag(), z.real()));
+    return complex<T>(w.imag(), -w.real());
+}
+#undef QUERN_OF

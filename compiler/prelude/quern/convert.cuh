@@ -1,0 +1,62 @@
+// convert<To>(value): a cast between any two element types, as NumPy's astype makes it.
+#pragma once
+
+namespace quern {
+template <class To, class From> struct Convert {
+    static __device__ To of(const From& value) { return static_cast<To>(value); }
+};
+template <class From> struct Convert<bool, From> {
+    static __device__ bool of(const From& value) { return value != From(0); }
+};
+#ifdef QUERN_HAS_HALF
+template <class To> struct Convert<To, float16> {
+    static __device__ To of(const float16& value) { return Convert<To, float>::of(float(value)); }
+};
+template <> struct Convert<bool, float16> {
+    static __device__ bool of(const float16& value) { return float(value) != 0.0f; }
+};
+template <> struct Convert<float16, float16> {
+    static __device__ float16 of(const float16& value) { return value; }
+};
+#endif
+#ifdef QUERN_HAS_BFLOAT16
+template <class To> struct Convert<To, bfloat16> {
+    static __device__ To of(const bfloat16& value) { return Convert<To, float>::of(float(value)); }
+};
+template <> struct Convert<bool, bfloat16> {
+    static __device__ bool of(const bfloat16& value) { return float(value) != 0.0f; }
+};
+template <> struct Convert<bfloat16, bfloat16> {
+    static __device__ bfloat16 of(const bfloat16& value) { return value; }
+};
+#endif
+#ifdef QUERN_HAS_COMPLEX
+template <class To, class From> struct Convert<To, complex<From>> { // a real number takes the real part
+    static __device__ To of(const complex<From>& value) { return Convert<To, From>::of(value.real()); }
+};
+template <class From> struct Convert<bool, complex<From>> {
+    static __device__ bool of(const complex<From>& value) { return value.real() != 0 || value.imag() != 0; }
+};
+template <class To, class From> struct Convert<complex<To>, From> {
+    static __device__ complex<To> of(const From& value) { return complex<To>(Convert<To, From>::of(value)); }
+};
+template <class To, class From> struct Convert<complex<To>, complex<From>> {
+    static __device__ complex<To> of(const complex<From>& value) {
+        return complex<To>(static_cast<To>(value.real()), static_cast<To>(value.imag()));
+    }
+};
+#endif
+// float to a smaller integer goes through the widest one, as NumPy's C casts do: 300.0 to uint8 is 44.
+#define QUERN_NARROW(To, From)                                                                                         \
+    template <> struct Convert<To, From> {                                                                             \
+        static __device__ To of(const From& value) { return static_cast<To>(static_cast<long long>(value)); }          \
+    };
+#define QUERN_NARROW_ALL(From)                                                                                         \
+    QUERN_NARROW(signed char, From) QUERN_NARROW(unsigned char, From) QUERN_NARROW(short, From)                        \
+    QUERN_NARROW(unsigned short, From)
+QUERN_NARROW_ALL(float)
+QUERN_NARROW_ALL(double)
+#undef QUERN_NARROW_ALL
+#undef QUERN_NARROW
+template <class To, class From> __device__ inline To convert(const From& value) { return Convert<To, From>::of(value); }
+} // namespace quern
