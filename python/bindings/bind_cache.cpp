@@ -1,0 +1,48 @@
+// The process's compile cache: figures, clearing, its folder, and its one warning.
+#include "compiler/cache/cache.h"
+#include "compiler/compile.h"
+#include "python/bindings/bind_error.h"
+#include "python/bindings/module.h"
+
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace quern::python {
+
+void surface_cache_warning() {
+    const std::string warning = process_cache().take_warning();
+    if (!warning.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 2) != 0)
+        throw py::error_already_set();
+}
+
+void bind_cache(py::module_& module) {
+    module.def("cache_stats", [] {
+        CacheStats stats;
+        {
+            py::gil_scoped_release release;
+            stats = process_cache().stats();
+        }
+        py::dict fields;
+        for (const auto& [name, value] : stats.last_miss) fields[py::str(name)] = value;
+        py::dict result;
+        result["memory_hits"] = stats.memory_hits;
+        result["disk_hits"] = stats.disk_hits;
+        result["compiles"] = stats.compiles;
+        result["entries"] = stats.entries;
+        result["bytes"] = stats.bytes;
+        result["last_miss"] = fields;
+        surface_cache_warning();
+        return result;
+    });
+    module.def("cache_clear", [] {
+        {
+            py::gil_scoped_release release;
+            process_cache().clear();
+        }
+        surface_cache_warning();
+    });
+    module.def("cache_folder", [] { return process_cache().folder(); });
+}
+
+} // namespace quern::python

@@ -1,0 +1,17 @@
+// quern._core: every room's bindings in one module. Importing it starts no thread and touches no driver.
+#include "python/bindings/module.h"
+
+PYBIND11_MODULE(_core, module) {
+    using namespace quern::python;
+    module.doc() = "quern's C++ core; import quern instead";
+    bind_error(module);
+    bind_library(module);
+    bind_cache(module);
+    bind_device(module);
+    bind_stream(module);
+    bind_memory(module);
+    bind_array(module);
+#ifdef QUERN_BIND_KERNEL
+    bind_kernel(module);
+#endif
+}
