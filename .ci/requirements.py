@@ -15,6 +15,9 @@ for group in sys.argv[1:]:
         wanted += extras[group]
 # A toolkit's headers serve as well as the packages that carry them; tests ask for NVRTC by themselves.
 toolkits = [os.environ.get("CUDA_PATH", ""), os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
-if any(t and Path(t, "include", "cuda.h").exists() and Path(t, "include", "nvrtc.h").exists() for t in toolkits):
+if any(
+    t and Path(t, "include", "cuda.h").exists() and Path(t, "include", "nvrtc.h").exists()
+    for t in toolkits
+):
     wanted = [w for w in wanted if not w.startswith("nvidia-cuda-")]
 print("\n".join(dict.fromkeys(wanted)))

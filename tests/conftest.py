@@ -18,7 +18,9 @@ os.environ["QUERN_CACHE_DIR"] = _cache
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--device", default=None, help="device for the whole run: cpu, cuda, cuda:1 (QUERN_DEVICE)")
+    parser.addoption(
+        "--device", default=None, help="device for the whole run: cpu, cuda, cuda:1 (QUERN_DEVICE)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,4 +80,4 @@ def empty_cache_dir(tmp_path: Path) -> Iterator[Path]:
     """A folder for a child process's QUERN_CACHE_DIR; mode 0700, as the cache wants it."""
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)
-    yield folder
+    return folder

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 import quern
 
 Image = npt.NDArray[Any]  # height x width x 3, uint8
@@ -128,7 +127,11 @@ def numpy_julia(photo: Image, x: Image, y: Image, cx: float, cy: float, limit: i
     count = steps.astype(np.float32) + 3 - np.log2(np.log2(np.maximum(square, 256)))
     glow = np.clip((count - 9) / np.float32(56), 0, 1)
     glow = np.where(square >= 256, glow, np.float32(0)).reshape(shape)
-    light = [np.sqrt(glow), np.float32(0.95) * glow * (np.float32(1.5) - np.float32(0.5) * glow), np.float32(0.75) * glow * glow]
+    light = [
+        np.sqrt(glow),
+        np.float32(0.95) * glow * (np.float32(1.5) - np.float32(0.5) * glow),
+        np.float32(0.75) * glow * glow,
+    ]
     under = 255 - photo.astype(np.float32)
     return (255 - under * (1 - np.stack(light, axis=-1)) + np.float32(0.5)).astype(photo.dtype)
 

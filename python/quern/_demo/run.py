@@ -54,10 +54,25 @@ def main(argv: list[str] | None = None) -> int:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The demo's options, for its own parser and for `python -m quern`."""
-    parser.add_argument("--image", type=Path, metavar="FILE", help="a picture of your own; any format that Pillow reads")
-    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("out/demo"), help="where the PNGs go (default: out/demo)")
-    parser.add_argument("--show-source", action="store_true", help="print the CUDA C++ generated for each kernel")
-    parser.add_argument("--device", metavar="NAME", help="cpu, cuda, cuda:1 (default: the first GPU, else the CPU)")
+    parser.add_argument(
+        "--image",
+        type=Path,
+        metavar="FILE",
+        help="a picture of your own; any format that Pillow reads",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        default=Path("out/demo"),
+        help="where the PNGs go (default: out/demo)",
+    )
+    parser.add_argument(
+        "--show-source", action="store_true", help="print the CUDA C++ generated for each kernel"
+    )
+    parser.add_argument(
+        "--device", metavar="NAME", help="cpu, cuda, cuda:1 (default: the first GPU, else the CPU)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,7 +84,11 @@ def run(options: argparse.Namespace) -> int:
         out = writable_folder(options.out)
         rows, stages, where = measure(picture)
         written = write_pictures(out, picture, stages)
-        written.append(write_chart(out, rows, f"{source}, {picture.shape[1]} x {picture.shape[0]} x 3 uint8", where))
+        written.append(
+            write_chart(
+                out, rows, f"{source}, {picture.shape[1]} x {picture.shape[0]} x 3 uint8", where
+            )
+        )
     except DemoError as error:
         print(f"quern demo: {error}", file=sys.stderr)
         return 2
@@ -79,7 +98,10 @@ def run(options: argparse.Namespace) -> int:
     print("wrote " + ", ".join(os.path.relpath(path) for path in written))
     failed = [row.name for row in rows if not row.passed]
     if failed:
-        print(f"quern demo: {', '.join(failed)} differ from NumPy by more than allowed", file=sys.stderr)
+        print(
+            f"quern demo: {', '.join(failed)} differ from NumPy by more than allowed",
+            file=sys.stderr,
+        )
     return 1 if failed else 0
 
 
@@ -94,7 +116,9 @@ def need(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         package = {"PIL": "pillow"}.get(module.split(".")[0], module.split(".")[0])
-        raise DemoError(f"{package} is missing ({error}). To get it: pip install 'quern[demo]'") from None
+        raise DemoError(
+            f"{package} is missing ({error}). To get it: pip install 'quern[demo]'"
+        ) from None
 
 
 def load_picture(path: Path | None) -> tuple[Image, str]:
@@ -102,7 +126,10 @@ def load_picture(path: Path | None) -> tuple[Image, str]:
     pil = need("PIL.Image")
     if path is None:
         cbook = need("matplotlib.cbook")
-        path, source = Path(cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)), "Grace Hopper (matplotlib)"
+        path, source = (
+            Path(cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)),
+            "Grace Hopper (matplotlib)",
+        )
     else:
         source = path.name
     try:
@@ -127,7 +154,9 @@ def writable_folder(path: Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise DemoError(f"nothing can be written to {path}: {error.strerror}. Choose another with --out DIR") from None
+        raise DemoError(
+            f"nothing can be written to {path}: {error.strerror}. Choose another with --out DIR"
+        ) from None
     return path
 
 
@@ -152,12 +181,16 @@ def measure(picture: Image) -> tuple[list[Row], list[tuple[str, Image]], str]:
 
         where = describe_device()
     except (ImportError, RuntimeError) as error:
-        raise DemoError(f"quern cannot run here: {error}\nTo see what was found: python -m quern doctor") from error
+        raise DemoError(
+            f"quern cannot run here: {error}\nTo see what was found: python -m quern doctor"
+        ) from error
 
     def compiles() -> int:
         return int(quern.cache.stats()["compiles"])
 
-    def one(name: str, ours: Callable[[], Any], theirs: Callable[[], Image], allowed: int) -> tuple[Row, Any]:
+    def one(
+        name: str, ours: Callable[[], Any], theirs: Callable[[], Image], allowed: int
+    ) -> tuple[Row, Any]:
         def finished() -> Any:
             result = ours()
             quern.synchronize()
@@ -171,7 +204,15 @@ def measure(picture: Image) -> tuple[list[Row], list[tuple[str, Image]], str]:
         cached = milliseconds(finished, at_least=10, budget_ms=300)
         expected = theirs()
         worst = int(np.abs(quern.asnumpy(result).astype(np.int64) - expected).max(initial=0))
-        row = Row(name, first, cached, milliseconds(theirs, at_least=3, budget_ms=600), compiled, worst, allowed)
+        row = Row(
+            name,
+            first,
+            cached,
+            milliseconds(theirs, at_least=3, budget_ms=600),
+            compiled,
+            worst,
+            allowed,
+        )
         return row, result
 
     quern.synchronize()  # the device is up before the first clock starts
@@ -208,7 +249,11 @@ def measure(picture: Image) -> tuple[list[Row], list[tuple[str, Image]], str]:
         lambda: photo.numpy_julia(sharp_here, x, y, -0.8, 0.156, 200),
         allowed=1,  # log2f and NumPy's log2 may round differently
     )
-    stages = [("tone curve", toned_here), ("unsharp mask", sharp_here), ("Julia set", quern.asnumpy(blend))]
+    stages = [
+        ("tone curve", toned_here),
+        ("unsharp mask", sharp_here),
+        ("Julia set", quern.asnumpy(blend)),
+    ]
     return [tone_row, mask_row, julia_row], stages, where
 
 
@@ -257,7 +302,10 @@ def print_table(rows: list[Row], what: str, where: str) -> None:
     ]
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     for line in lines:
-        cells = [f"{c:>{w}}" if 0 < k < 6 and k != 2 else f"{c:<{w}}" for k, (c, w) in enumerate(zip(line, widths, strict=True))]
+        cells = [
+            f"{c:>{w}}" if 0 < k < 6 and k != 2 else f"{c:<{w}}"
+            for k, (c, w) in enumerate(zip(line, widths, strict=True))
+        ]
         print("  " + "  ".join(cells).rstrip())
     print()
 
@@ -265,7 +313,13 @@ def print_table(rows: list[Row], what: str, where: str) -> None:
 def write_pictures(out: Path, before: Image, stages: list[tuple[str, Image]]) -> list[Path]:
     """before.png, one PNG a stage, and before-after.png with the two halves side by side."""
     pil = need("PIL.Image")
-    named = [("before", before), *((f"{k}-{name.lower().replace(' ', '-')}", image) for k, (name, image) in enumerate(stages, 1))]
+    named = [
+        ("before", before),
+        *(
+            (f"{k}-{name.lower().replace(' ', '-')}", image)
+            for k, (name, image) in enumerate(stages, 1)
+        ),
+    ]
     gap = np.full((before.shape[0], max(4, before.shape[1] // 64), 3), 255, np.uint8)
     named.append(("before-after", np.concatenate([before, gap, stages[-1][1]], axis=1)))
     written = []
@@ -288,7 +342,11 @@ def write_chart(out: Path, rows: list[Row], what: str, where: str) -> Path:
     import matplotlib.pyplot as plt
 
     ink, faint = "#22262b", "#8a9199"
-    parts = [("first call", "first_ms", "#c9a227"), ("cached call", "cached_ms", "#0b6e6e"), ("NumPy", "numpy_ms", "#b9c0c7")]
+    parts = [
+        ("first call", "first_ms", "#c9a227"),
+        ("cached call", "cached_ms", "#0b6e6e"),
+        ("NumPy", "numpy_ms", "#b9c0c7"),
+    ]
     figure, axes = plt.subplots(figsize=(9, 4.9), dpi=160)
     low = min(getattr(row, field) for row in rows for _, field, _ in parts)
     high = max(getattr(row, field) for row in rows for _, field, _ in parts)
@@ -302,11 +360,27 @@ def write_chart(out: Path, rows: list[Row], what: str, where: str) -> Path:
                 note += "  compiled" if row.compiled else "  from cache"
             if field == "cached_ms":
                 note += f"  {row.numpy_ms / row.cached_ms:.1f} times NumPy's speed"
-            axes.annotate(note, (value, y), (5, 0), textcoords="offset points", va="center", color=ink, fontsize=9,
-                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+            axes.annotate(
+                note,
+                (value, y),
+                (5, 0),
+                textcoords="offset points",
+                va="center",
+                color=ink,
+                fontsize=9,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            )
             if group == 0:
-                axes.annotate(label, (left, y), (6, 0), textcoords="offset points", va="center", fontsize=8.5,
-                              color=ink if field != "cached_ms" else "white", zorder=3)
+                axes.annotate(
+                    label,
+                    (left, y),
+                    (6, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=8.5,
+                    color=ink if field != "cached_ms" else "white",
+                    zorder=3,
+                )
     axes.set_xscale("log")
     axes.set_xlim(left, high * 8)
     axes.set_ylim(10.9, -0.9)
@@ -318,9 +392,23 @@ def write_chart(out: Path, rows: list[Row], what: str, where: str) -> Path:
     axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
     for side in ("top", "right", "bottom", "left"):
         axes.spines[side].set_visible(False)
-    figure.text(0.025, 0.955, "Three kernels on a photograph: time of one call", fontsize=13.5, weight="bold", color=ink, va="center")
+    figure.text(
+        0.025,
+        0.955,
+        "Three kernels on a photograph: time of one call",
+        fontsize=13.5,
+        weight="bold",
+        color=ink,
+        va="center",
+    )
     figure.text(0.025, 0.905, f"{what}, on {where}", fontsize=9.5, color="#59616a", va="center")
-    figure.text(0.025, 0.025, "Shorter is faster; the axis is logarithmic. Medians; the first call is one measurement.", fontsize=8, color=faint)
+    figure.text(
+        0.025,
+        0.025,
+        "Shorter is faster; the axis is logarithmic. Medians; the first call is one measurement.",
+        fontsize=8,
+        color=faint,
+    )
     figure.subplots_adjust(left=0.155, right=0.985, top=0.87, bottom=0.11)
     path = out / "chart.png"
     try:

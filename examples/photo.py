@@ -1,0 +1,1 @@
+../python/quern/_demo/photo.py
