@@ -15,6 +15,7 @@ struct StructLayout {
     std::string spelling;   // name of the struct in the kernel: "quern_struct_<digest>"
     std::string definition; // the complete C++ definition
     std::uint32_t bytes = 0, alignment = 1;
+    std::vector<std::string> headers; // prelude pieces that the definition needs, sorted: "quern/complex.cuh"
 };
 
 // One argument of a call, by type alone.

@@ -26,6 +26,8 @@ struct BodyFacts {
     // Bit k: the body surely assigns params[k] before it reads it, on every path (so the old value is not needed).
     std::uint64_t assigned_first = 0;
     bool mentions_complex = false, mentions_half = false, mentions_bfloat16 = false;
+    // Every identifier of operation, loop_prep, after_loop and preamble (directives included), sorted, each once.
+    std::vector<std::string> identifiers;
 };
 
 struct ElementwiseSpec {
@@ -57,7 +59,8 @@ struct ElementwiseText {
 [[nodiscard]] std::vector<Param> parse_params(std::string_view list, bool output);
 
 // The two lists as the author wrote them, "T a, T x -> T out", with carets under the named parameters:
-// used by every later complaint about arguments. `marked` are indices into spec.params.
+// used by every later complaint about arguments. `marked` are indices into spec.params. Each line is indented by four
+// spaces; a caret stands under the type of a marked parameter; no newline at the end.
 [[nodiscard]] std::string params_with_carets(const ElementwiseSpec& spec,
                                              const std::vector<int>& marked);
 
