@@ -47,6 +47,9 @@ void set_package_folders(std::vector<std::string> folders);
 // Include folders with the CUDA toolkit's headers (cuda_fp16.h ...), first found first; may be empty.
 [[nodiscard]] std::vector<std::string> cuda_include_folders();
 
+// One of them, searched for now: for a message that says where it was looked for and what to do.
+[[nodiscard]] LibraryFinding survey_library(std::string_view name);
+
 // Everything the search knows of, found or not, with versions and remedies. Opens the libraries.
 [[nodiscard]] std::vector<LibraryFinding> survey_libraries();
 

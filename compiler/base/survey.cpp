@@ -69,25 +69,36 @@ LibraryFinding survey_headers() {
     return finding;
 }
 
+LibraryFinding survey_row(const LibraryRow& known) {
+    LibraryFinding finding{std::string(known.name), "", "", {}, ""};
+    if (const Library library = load_row(known, &finding.tried)) {
+        finding.path = library.path();
+        finding.version = read_version(library, known);
+    } else {
+        finding.remedy = known.remedy;
+    }
+    return finding;
+}
+
 } // namespace
+
+LibraryFinding survey_library(std::string_view name) {
+    if (name == "cuda headers") return survey_headers();
+    for (const LibraryRow& known : library_table)
+        if (known.name == name) return survey_row(known);
+    return {std::string(name), "", "", {}, "quern knows no library of this name"};
+}
 
 std::vector<LibraryFinding> survey_libraries() {
     std::vector<LibraryFinding> findings;
     int driver_major = 0;
     for (const LibraryRow& known : library_table) {
-        LibraryFinding finding{std::string(known.name), "", "", {}, ""};
-        const Library library = load_row(known, &finding.tried);
-        if (library) {
-            finding.path = library.path();
-            finding.version = read_version(library, known);
-        } else {
-            finding.remedy = known.remedy;
-        }
+        LibraryFinding finding = survey_row(known);
         if (known.place == Place::driver) driver_major = major_of(finding.version);
         if (known.name == "nvrtc" && driver_major != 0 && major_of(finding.version) > driver_major)
             finding.remedy = join("too new for the driver, which serves CUDA ", driver_major, ": pip install 'quern[cuda",
                                   driver_major, "]', or update the driver");
-        if (known.name == "cuda" && library && driver_major < 12)
+        if (known.name == "cuda" && !finding.path.empty() && driver_major < 12)
             finding.remedy = "too old: quern needs a driver that serves CUDA 12 (525 or newer)";
         findings.push_back(std::move(finding));
     }
