@@ -1,10 +1,10 @@
 // Dims, and what follows from a shape alone: sizes with their overflow checks, strides of new arrays, text.
+#include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "runtime/array/array.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 
 namespace quern {

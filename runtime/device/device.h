@@ -3,6 +3,7 @@
 #include "compiler/base/arch.h"
 #include "runtime/driver/api.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,9 @@ class Device {
     [[nodiscard]] const DeviceProperties& properties() const noexcept { return properties_; }
     [[nodiscard]] CUcontext context() const noexcept { return context_; }
 
-    void make_current() const;   // this thread's driver context becomes ours; cheap when it already is
+    // This thread's driver context becomes ours; cheap when it already is. Asks the driver each time, since other
+    // libraries of the process change it too.
+    void make_current() const;
     void synchronize() const;    // waits for all work of the device; the caller holds no GIL
 
   private:
@@ -50,6 +53,8 @@ class Device {
     DeviceProperties properties_;
 };
 
+inline constexpr int max_devices = 512; // Device::index() stays below: tables by device need no lock
+
 // Lists what exists without touching a context. `find_device` takes "cpu", "cuda", "cuda:1"; throws ValueError with
 // the names there are.
 [[nodiscard]] std::vector<std::string> device_names();
@@ -60,6 +65,26 @@ class Device {
 [[nodiscard]] Device& current_device();
 void set_current_device(Device& device) noexcept;
 
+// The context is the device's while it lives, then what it was before: for releases, which happen at any time, also
+// while another library has its own context current. Never throws; ok() says whether it worked.
+class [[nodiscard]] ContextScope {
+  public:
+    explicit ContextScope(const Device& device) noexcept;
+    ~ContextScope();
+    ContextScope(const ContextScope&) = delete;
+    ContextScope& operator=(const ContextScope&) = delete;
+    [[nodiscard]] bool ok() const noexcept { return ok_; }
+
+  private:
+    const Device& device_;
+    CUcontext previous_ = nullptr;
+    bool ok_, changed_ = false;
+};
+
+// Forgets all devices and takes these drivers instead (at most one that executes on the CPU and one that does not).
+// Objects of former devices stay usable: their devices are leaked. Tests only.
+void install_drivers_for_test(const std::vector<const Driver*>& drivers);
+
 class [[nodiscard]] DeviceGuard { // the previous device comes back when it goes
   public:
     explicit DeviceGuard(Device& device);
@@ -68,7 +93,7 @@ class [[nodiscard]] DeviceGuard { // the previous device comes back when it goes
     DeviceGuard& operator=(const DeviceGuard&) = delete;
 
   private:
-    Device& previous_;
+    Device* previous_; // nullptr: the thread had chosen none yet
 };
 
 } // namespace quern

@@ -5,6 +5,17 @@
 
 namespace quern {
 
+// A stream that its owner lets go of is kept and handed out again, never destroyed: work may still be running on it,
+// and memory pools know streams by their handles.
+struct StreamKeeper {
+    Device* device = nullptr;
+    bool non_blocking = false;
+    int priority = 0;
+    void operator()(CUstream stream) const noexcept;
+};
+
+class Graph;
+
 class Stream {
   public:
     explicit Stream(Device& device, bool non_blocking = false, int priority = 0); // owns a new stream
@@ -15,17 +26,28 @@ class Stream {
     [[nodiscard]] CUstream handle() const noexcept { return raw_; }
     void synchronize() const;        // releases nothing of Python: bindings drop the GIL around it
     [[nodiscard]] bool done() const; // everything submitted so far has finished
-    void wait(CUevent event) const;
+    void wait(CUevent event) const; // later work waits for what `event` recorded; the CPU does not
+
+    // What is submitted between the two becomes a graph instead of running. `thread_only` leaves other threads' calls
+    // alone; otherwise a call that would break the capture fails in every thread.
+    void begin_capture(bool thread_only = false) const;
+    [[nodiscard]] Graph end_capture() const;
+    [[nodiscard]] bool capturing() const;
 
   private:
     Device* device_;
-    StreamHandle owned_;
+    std::unique_ptr<CUstream_st, StreamKeeper> owned_;
     CUstream raw_ = nullptr;
     Stream(Device& device, CUstream handle) : device_(&device), raw_(handle) {}
 };
 
 [[nodiscard]] CUstream current_stream(const Device& device) noexcept; // a thread-local read
 void set_current_stream(const Device& device, CUstream stream) noexcept;
+
+struct PriorityRange {
+    int least = 0, greatest = 0; // smaller numbers run first
+};
+[[nodiscard]] PriorityRange stream_priorities(const Device& device);
 
 class Event {
   public:
@@ -41,5 +63,21 @@ class Event {
     EventHandle handle_;
 };
 [[nodiscard]] float elapsed_ms(const Event& start, const Event& end); // milliseconds; throws if either did not finish
+
+
+// Captured work, ready to run again with one call. Memory that it uses must stay alive.
+class Graph {
+  public:
+    Graph(Device& device, CUgraph captured); // takes ownership
+    void upload(CUstream stream) const;      // what launch would do once, before it matters
+    void launch(CUstream stream) const;
+    [[nodiscard]] std::size_t node_count() const;
+    [[nodiscard]] Device& device() const noexcept { return *device_; }
+
+  private:
+    Device* device_;
+    Handle<CUgraph_st, &DriverApi::cuGraphDestroy> graph_;
+    Handle<CUgraphExec_st, &DriverApi::cuGraphExecDestroy> exec_;
+};
 
 } // namespace quern
