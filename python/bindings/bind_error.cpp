@@ -3,6 +3,7 @@
 
 #include "compiler/base/error.h"
 #include "python/bindings/module.h"
+#include "runtime/array/views.h"
 
 #include <array>
 #include <exception>
@@ -67,6 +68,11 @@ py::tuple arguments_of(const Error& error) {
 }
 
 void raise(const Error& error) {
+    if (const auto* axis = dynamic_cast<const AxisError*>(&error)) { // NumPy's own class
+        const py::object type = py::module_::import("numpy.exceptions").attr("AxisError");
+        PyErr_SetObject(type.ptr(), type(axis->axis(), axis->ndim()).ptr());
+        return;
+    }
     const py::object type = type_of(error.kind());
     PyErr_SetObject(type.ptr(), type(*arguments_of(error)).ptr());
 }

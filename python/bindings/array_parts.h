@@ -1,0 +1,54 @@
+// The parts of ndarray's binding, file by file: the type, its views, its values, its makers and its interfaces.
+#pragma once
+#include "python/bindings/bind_array.h"
+
+#include <pybind11/numpy.h>
+
+#include <optional>
+
+namespace quern::python {
+
+// array_type.cpp: the type object itself; adds it to the module as `ndarray`.
+void make_array_type(pybind11::module_& module);
+
+// array_index.cpp: basic indexing. `key` is what Python's brackets hold.
+[[nodiscard]] Array index_array(const Array& array, pybind11::handle key);
+
+// array_transfer.cpp: between NumPy's memory and a device's. The GIL is released while bytes move.
+// A new NumPy array in order 'C', 'F' or 'A'; or `out`, which must fit. `blocking` waits for the bytes.
+[[nodiscard]] pybind11::array download(const Array& array, CUstream stream, char order = 'C',
+                                       pybind11::object out = pybind11::none(), bool blocking = true);
+// target[...] = source, broadcast and cast.
+void upload(const Array& target, const pybind11::array& source, CUstream stream);
+// An array of CPU memory as NumPy sees it, without a copy; `owner` keeps the memory.
+[[nodiscard]] pybind11::array host_view(const Array& array, pybind11::handle owner);
+// target[...] = value for whatever a person may write there.
+void assign(const Array& target, pybind11::handle value, CUstream stream);
+
+// array_values.cpp: copies. `order` is one of "CFAK".
+[[nodiscard]] Array empty_like(const Array& model, DType dtype, Device& device, char order,
+                               CUstream stream);
+[[nodiscard]] Array duplicate(const Array& array, DType dtype, char order, CUstream stream);
+[[nodiscard]] Array duplicate_on(const Array& array, Device& device);
+[[nodiscard]] Array reshape(const Array& array, const Dims& shape, char order); // copies if it must
+
+// array_interop.cpp: the buffer protocol's slots.
+int get_buffer(PyObject* self, Py_buffer* view, int flags);
+void release_buffer(PyObject* self, Py_buffer* view);
+
+// Each attaches its methods to ndarray and its functions to the module.
+void bind_array_views(pybind11::module_& module, pybind11::handle type);
+void bind_array_values(pybind11::module_& module, pybind11::handle type);
+void bind_array_makers(pybind11::module_& module);
+void bind_array_interop(pybind11::module_& module, pybind11::handle type);
+
+// A read-only property of an existing type.
+template <class Getter>
+void attach_property(pybind11::handle type, const char* name, Getter&& getter, const char* doc) {
+    const pybind11::cpp_function get(std::forward<Getter>(getter), pybind11::is_method(type));
+    const auto property = pybind11::reinterpret_borrow<pybind11::object>(
+        reinterpret_cast<PyObject*>(&PyProperty_Type));
+    type.attr(name) = property(get, pybind11::none(), pybind11::none(), doc);
+}
+
+} // namespace quern::python

@@ -1,0 +1,159 @@
+// The table of NumPy's dtype objects, and the way from Python's spellings to quern's dtypes and shapes.
+#include "python/bindings/bind_dtype.h"
+
+#include "compiler/base/error.h"
+#include "compiler/base/text.h"
+
+#include <array>
+#include <bit>
+
+namespace py = pybind11;
+
+namespace quern::python {
+namespace {
+
+std::array<PyObject*, dtype_count> dtype_objects{}; // never released: they live as long as the process
+
+py::object numpy_dtype_type() {
+    static PyObject* const type = py::object(py::module_::import("numpy").attr("dtype")).release().ptr();
+    return py::reinterpret_borrow<py::object>(type);
+}
+
+PyObject* make_dtype_object(DType dtype) {
+    if (dtype == DType::bfloat16) {
+        const py::object scalar = py::module_::import("ml_dtypes").attr("bfloat16");
+        return numpy_dtype_type()(scalar).release().ptr();
+    }
+    return numpy_dtype_type()(py::str(row(dtype).name.data(), row(dtype).name.size())).release().ptr();
+}
+
+std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
+    for (const DTypeRow& row : dtype_table) {
+        if (row.bytes != bytes || row.id == DType::bfloat16) continue;
+        switch (row.kind) {
+        case Kind::boolean: if (kind == 'b') return row.id; break;
+        case Kind::signed_integer: if (kind == 'i') return row.id; break;
+        case Kind::unsigned_integer: if (kind == 'u') return row.id; break;
+        case Kind::floating: if (kind == 'f') return row.id; break;
+        case Kind::complex: if (kind == 'c') return row.id; break;
+        }
+    }
+    return std::nullopt;
+}
+
+[[noreturn]] void refuse(const py::object& dtype) {
+    const auto name = py::str(dtype).cast<std::string>();
+    const char kind = dtype.attr("kind").cast<std::string>()[0];
+    std::string cure = "quern has bool, (u)int8 to 64, float16, bfloat16, float32, float64, complex64, complex128";
+    if (!dtype.attr("isnative").cast<bool>())
+        cure = "convert the array to this machine's byte order first: a.astype(a.dtype.newbyteorder('='))";
+    else if (kind == 'O')
+        cure = "an array of Python objects stays on the host: give a numeric dtype, as in quern.asarray(x, dtype=float)";
+    else if (kind == 'U' || kind == 'S' || kind == 'T')
+        cure = "text stays on the host: convert it to numbers first";
+    else if (kind == 'M' || kind == 'm')
+        cure = "convert it to integers first: a.view('int64')";
+    else if (kind == 'f')
+        cure = "no device has it: convert to float64 first";
+    else if (kind == 'c')
+        cure = "no device has it: convert to complex128 first";
+    else if (kind == 'V')
+        cure = "make one array of each field (structured scalars can be passed to kernels)";
+    throw TypeError(join("Unsupported dtype ", name, ": ", cure));
+}
+
+} // namespace
+
+PyObject* dtype_object(DType dtype) {
+    PyObject*& object = dtype_objects[static_cast<std::size_t>(dtype)];
+    if (object == nullptr) [[unlikely]] object = make_dtype_object(dtype);
+    return object;
+}
+
+py::dtype numpy_dtype(DType dtype) {
+    return py::reinterpret_borrow<py::dtype>(dtype_object(dtype));
+}
+
+std::optional<DType> find_dtype_of(py::handle numpy_dtype) {
+    for (std::size_t k = 0; k < dtype_count; ++k)
+        if (dtype_objects[k] == numpy_dtype.ptr()) return static_cast<DType>(k);
+    const auto dtype = py::reinterpret_borrow<py::dtype>(numpy_dtype);
+    if (dtype.byteorder() == (std::endian::native == std::endian::little ? '>' : '<')) return std::nullopt;
+    if (dtype.kind() == 'V')
+        return py::str(dtype.attr("name")).equal(py::str("bfloat16")) ? std::optional(DType::bfloat16)
+                                                                      : std::nullopt;
+    return find_by_kind(dtype.kind(), dtype.itemsize());
+}
+
+DType to_dtype(py::handle object) {
+    for (std::size_t k = 0; k < dtype_count; ++k)
+        if (dtype_objects[k] == object.ptr()) return static_cast<DType>(k);
+    if (object.is_none())
+        throw TypeError("a dtype is wanted, not None");
+    if (PyUnicode_Check(object.ptr()) && object.cast<std::string>() == "bfloat16") return DType::bfloat16;
+    const py::object dtype = numpy_dtype_type()(object);
+    const std::optional<DType> found = find_dtype_of(dtype);
+    if (!found) refuse(dtype);
+    return *found;
+}
+
+std::int64_t to_int(py::handle object, const char* what) {
+    if (!PyIndex_Check(object.ptr()))
+        throw TypeError(join(what, ": '", Py_TYPE(object.ptr())->tp_name,
+                             "' object cannot be interpreted as an integer"));
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+    if (!number) throw py::error_already_set();
+    const long long value = PyLong_AsLongLong(number.ptr());
+    if (value == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    return value;
+}
+
+Dims to_dims(py::handle object, const char* what) {
+    const bool is_sequence = PySequence_Check(object.ptr()) && !PyUnicode_Check(object.ptr());
+    if (PyIndex_Check(object.ptr())) {
+        if (!is_sequence || PySequence_Size(object.ptr()) < 0) { // a 0-d array has no length
+            PyErr_Clear();
+            return Dims{to_int(object, what)};
+        }
+    } else if (!is_sequence) {
+        throw TypeError(join(what, " must be an int or a sequence of ints, not ",
+                             Py_TYPE(object.ptr())->tp_name));
+    }
+    const auto sequence = py::reinterpret_borrow<py::sequence>(object);
+    if (sequence.size() > max_ndim)
+        throw ValueError(join("maximum supported dimension for an ndarray is ", max_ndim, ", found ",
+                              sequence.size()));
+    Dims dims(sequence.size());
+    for (std::size_t k = 0; k < sequence.size(); ++k)
+        dims[static_cast<int>(k)] = to_int(py::object(sequence[k]), what);
+    return dims;
+}
+
+PyObject* dims_tuple(const Dims& dims) noexcept {
+    PyObject* tuple = PyTuple_New(dims.size());
+    if (tuple == nullptr) return nullptr;
+    for (int k = 0; k < dims.size(); ++k) {
+        PyObject* value = PyLong_FromLongLong(dims[k]);
+        if (value == nullptr) {
+            Py_DECREF(tuple);
+            return nullptr;
+        }
+        PyTuple_SET_ITEM(tuple, k, value);
+    }
+    return tuple;
+}
+
+char to_order(py::handle object, char otherwise) {
+    if (object.is_none()) return otherwise;
+    if (PyUnicode_Check(object.ptr())) {
+        const auto text = object.cast<std::string>();
+        if (text.size() == 1) {
+            const char letter = static_cast<char>(text[0] & ~0x20);
+            if (letter == 'C' || letter == 'F' || letter == 'A' || letter == 'K') return letter;
+        }
+    }
+    throw ValueError(join("order must be one of 'C', 'F', 'A', or 'K' (got '",
+                          py::str(object).cast<std::string>(), "')"));
+}
+
+} // namespace quern::python
