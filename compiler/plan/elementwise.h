@@ -1,0 +1,99 @@
+// The elementwise planner: shapes, strides, item sizes and target become a loop nest. A pure function: nothing here reads
+// a device, a setting or a clock, so that every plan can be tested, printed and keyed.
+#pragma once
+#include "compiler/base/arch.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace quern {
+
+inline constexpr int max_plan_ndim = 64;
+inline constexpr int max_operands = 60;
+
+// One array argument that takes part in broadcasting. Strides in bytes.
+struct Operand {
+    const std::int64_t* shape = nullptr;
+    const std::int64_t* strides = nullptr;
+    int ndim = 0;
+    std::uint32_t item_bytes = 4;
+    std::uint64_t address = 0;
+    bool output = false;
+};
+
+enum class Strategy : std::uint8_t {
+    vector,    // GPU: each thread takes neighbouring elements of a row, moved 16 bytes at a time
+    scattered, // GPU: each thread takes some elements a block apart; any strides; also one element a thread
+    tile,      // GPU: operands whose fast axis disagrees with the output's go through shared memory
+    range,     // CPU: each block is a plain loop over a range of elements
+    blocked,   // CPU: each block is a run of small two-dimensional tiles
+};
+
+// How an operand's elements lie along the innermost axis.
+enum class Access : std::uint8_t {
+    contiguous, // one after the other
+    repeated,   // the same element all along (stride 0)
+    strided,    // anything else
+    tiled,      // contiguous along the tile's other axis
+};
+
+// Everything that the generated text depends on besides the types. Part of the kernel's key.
+struct ElementwiseLayout {
+    Strategy strategy = Strategy::vector;
+    std::uint8_t ndim = 1;  // after merging; the last axis is the innermost
+    std::uint8_t lanes = 1; // elements a thread takes at a time
+    bool wide = false;      // 64-bit indices
+    bool peel = false;      // vector: the first step is cut short so that the others are aligned
+    std::uint8_t operand_count = 0;
+    std::array<Access, max_operands> access{};
+
+    friend bool operator==(const ElementwiseLayout&, const ElementwiseLayout&) = default;
+};
+
+struct ElementwisePlan {
+    ElementwiseLayout layout;
+    std::int64_t count = 0;                              // elements
+    std::array<std::int64_t, max_plan_ndim> shape;       // layout.ndim extents, outermost first
+    // Byte strides, one row of layout.ndim for each operand.
+    std::array<std::int64_t, 512> stride_store;
+    [[nodiscard]] std::int64_t stride(int operand, int axis) const {
+        return stride_store[static_cast<std::size_t>(operand * layout.ndim + axis)];
+    }
+    std::int64_t shift = 0;   // vector with `peel`: lanes missing from the first step
+    std::int64_t steps = 0;   // iterations of the grid's loop, before they are spread over threads; CPU: tiles or elements
+    std::uint32_t grid = 1, block = 1;
+    std::int64_t share = 0;   // CPU: elements (range) or tiles (blocked) of one block
+};
+
+struct PlanRequest {
+    std::span<const std::int64_t> shape;    // the broadcast shape
+    std::span<const Operand> operands;      // each broadcasts to `shape`
+    Target target = Target::gpu;
+    bool keep_order = false;    // the body sees positions: axes may be merged, but not exchanged
+    bool keep_axes = false;     // reduce_dims=False: neither
+    bool one_element = false;   // one element a thread: the body leaves early, or names its thread
+    int block_size = 128;
+    bool block_size_given = false;
+    int threads = 1;            // CPU: workers
+    std::int64_t grain = 16384; // CPU: elements worth a block of their own
+};
+
+inline constexpr int tile_extent = 32;      // GPU tiles: 32 x 32 by 32 x 8 threads
+inline constexpr int tile_rows = 8;
+inline constexpr int cpu_tile_extent = 64;
+
+// False when the operands have too many axes left after merging for the plan's fixed store (the caller says so).
+[[nodiscard]] bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan);
+
+// "vector x4 | 1 axis | contiguous contiguous contiguous | 32-bit", for explain() and tests.
+[[nodiscard]] std::string describe(const ElementwiseLayout& layout);
+
+// Divisor<Index> of the prelude, as numbers: x / divisor == (high(x * multiplier) + x) >> shift.
+struct DivisorNumbers {
+    std::uint64_t divisor, multiplier, shift;
+};
+[[nodiscard]] DivisorNumbers make_divisor(std::uint64_t divisor, bool wide);
+
+} // namespace quern
