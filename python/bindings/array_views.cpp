@@ -1,0 +1,175 @@
+// Methods of ndarray, and functions of the same names, that give another view of the same memory.
+#include "compiler/base/error.h"
+#include "python/bindings/array_parts.h"
+#include "python/bindings/bind_dtype.h"
+#include "runtime/array/views.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace quern::python {
+namespace {
+
+// f((2, 3)), f([2, 3]) and f(2, 3) are the same; f(2) is one int.
+py::object unpack(const py::args& args) {
+    if (args.size() != 1) return args;
+    return args[0];
+}
+
+std::vector<std::int64_t> axes_of(const py::handle& object) {
+    const Dims dims = to_dims(object, "axis");
+    return {dims.begin(), dims.end()};
+}
+
+Array transposed(const Array& array, const py::object& axes) {
+    return axes.is_none() ? transpose(array) : transpose(array, axes_of(axes));
+}
+
+Array squeezed(const Array& array, const py::object& axis) {
+    return axis.is_none() ? squeeze(array) : squeeze(array, axes_of(axis));
+}
+
+// A reshape is a view where it can be and else a copy, whose base is nobody.
+py::object reshaped(const Self& self, const py::object& shape, const py::object& order_name,
+                    const py::object& copy) {
+    const Array& array = self.array();
+    char order = to_order(order_name, 'C');
+    if (order == 'K') throw ValueError("order 'K' is not permitted for reshaping");
+    if (order == 'A') order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
+    const Dims extents = infer_shape(array.size(), to_dims(shape));
+    std::optional<Array> view;
+    if (copy.is_none() || !py::cast<bool>(copy))
+        view = reshape_view(array, extents, order == 'F' ? Order::f : Order::c);
+    if (view) return self.view(std::move(*view));
+    if (!copy.is_none() && !py::cast<bool>(copy))
+        throw ValueError("Unable to avoid creating a copy while reshaping.");
+    return py::cast(reshape(array, extents, order));
+}
+
+py::object ravelled(const Self& self, const py::object& order) {
+    if (to_order(order, 'C') == 'K') {
+        const Array& array = self.array();
+        if (!array.c_contiguous() && !array.f_contiguous()) {
+            const Array copy = duplicate(array, array.dtype(), 'K', current_stream(array.device()));
+            // Dense, so its axes in the order of their strides are one contiguous run.
+            Dims shape{copy.size()}, strides{static_cast<std::int64_t>(bytes_of(copy.dtype()))};
+            return py::cast(Array(copy.buffer(), copy.address(), copy.dtype(), std::move(shape),
+                                  std::move(strides)));
+        }
+        return reshaped(self, py::int_(-1), py::str(array.c_contiguous() ? "C" : "F"), py::none());
+    }
+    return reshaped(self, py::int_(-1), order, py::none());
+}
+
+py::object viewed(const Self& self, const py::object& dtype) {
+    return self.view(dtype.is_none() ? Array(self.array()) : view_dtype(self.array(), to_dtype(dtype)));
+}
+
+void attach_shapes(py::handle type) {
+    attach(
+        type, "reshape",
+        [](const Self& self, const py::args& shape, const py::kwargs& options) {
+            py::object order = py::none(), copy = py::none();
+            py::object wanted = unpack(shape);
+            for (const auto& [key, value] : options) {
+                const auto name = key.cast<std::string>();
+                py::object& place = name == "order" ? order : name == "copy" ? copy : wanted;
+                if (name != "order" && name != "copy" && name != "shape")
+                    throw TypeError("reshape() got an unexpected keyword argument '" + name + "'");
+                place = py::reinterpret_borrow<py::object>(value);
+            }
+            return reshaped(self, wanted, order, copy);
+        },
+        "reshape(*shape, order='C', copy=None)\n\nThe same elements in another shape; one extent may be -1.\n"
+        "A view where the layout allows it, else a copy.");
+    attach(type, "ravel", &ravelled, py::arg("order") = "C", "One axis; a view where the layout allows it.");
+    attach(
+        type, "flatten",
+        [](const Self& self, const py::object& order) {
+            char wanted = to_order(order, 'C');
+            const Array& array = self.array();
+            if (wanted == 'K') wanted = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
+            return reshaped(self, py::int_(-1), py::str(std::string(1, wanted)), py::bool_(true));
+        },
+        py::arg("order") = "C", "One axis, always a copy.");
+    attach(
+        type, "squeeze",
+        [](const Self& self, const py::object& axis) { return self.view(squeezed(self.array(), axis)); },
+        py::arg("axis") = py::none(), "Without axes of extent 1 (or without the given ones).");
+    attach(type, "view", &viewed, py::arg("dtype") = py::none(),
+           "The same bytes as another dtype; the last axis grows or shrinks when the sizes differ.");
+}
+
+void attach_axes(py::handle type) {
+    attach(
+        type, "transpose",
+        [](const Self& self, const py::args& axes) {
+            return self.view(transposed(self.array(), axes.empty() ? py::none() : unpack(axes)));
+        },
+        "transpose(*axes)\n\nA view with its axes in the given order, reversed by default.");
+    attach(
+        type, "swapaxes",
+        [](const Self& self, std::int64_t axis1, std::int64_t axis2) {
+            return self.view(swapaxes(self.array(), axis1, axis2));
+        },
+        py::arg("axis1"), py::arg("axis2"), "A view with two axes exchanged.");
+    attach(
+        type, "diagonal",
+        [](const Self& self, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
+            return self.view(diagonal(self.array(), offset, axis1, axis2));
+        },
+        py::arg("offset") = 0, py::arg("axis1") = 0, py::arg("axis2") = 1, "A view of a diagonal.");
+    attach_property(
+        type, "mT",
+        [](const Self& self) {
+            if (self.array().ndim() < 2)
+                throw ValueError("matrix transpose with ndim < 2 is undefined");
+            return self.view(swapaxes(self.array(), -1, -2));
+        },
+        "A view with the last two axes exchanged.");
+}
+
+void add_functions(py::module_& module) {
+    module.def(
+        "broadcast_to",
+        [](const Self& array, const py::object& shape) {
+            return array.view(broadcast_to(array.array(), to_dims(shape)));
+        },
+        py::arg("array"), py::arg("shape"), "A read-only view in a larger shape, by NumPy's broadcasting.");
+    module.def(
+        "broadcast_shapes",
+        [](const py::args& args) {
+            std::vector<Dims> shapes;
+            for (const py::handle shape : args) shapes.push_back(to_dims(shape));
+            return broadcast_shapes(shapes);
+        },
+        "The shape that all the given shapes broadcast to.");
+    module.def(
+        "moveaxis",
+        [](const Self& a, const py::object& source, const py::object& destination) {
+            return a.view(moveaxis(a.array(), axes_of(source), axes_of(destination)));
+        },
+        py::arg("a"), py::arg("source"), py::arg("destination"), "A view with axes moved to other places.");
+    module.def(
+        "expand_dims",
+        [](const Self& a, const py::object& axis) { return a.view(expand_dims(a.array(), axes_of(axis))); },
+        py::arg("a"), py::arg("axis"), "A view with new axes of extent 1 at the given places.");
+    module.def(
+        "may_share_memory",
+        [](const Array& a, const Array& b) {
+            return &a.device() == &b.device() && may_share_memory(a, b);
+        },
+        py::arg("a"), py::arg("b"), "Whether the bytes that two arrays span overlap.");
+}
+
+} // namespace
+
+void bind_array_views(py::module_& module, py::handle type) {
+    attach_shapes(type);
+    attach_axes(type);
+    add_functions(module);
+}
+
+} // namespace quern::python
