@@ -100,6 +100,14 @@ class Resolver {
         return 0;
     }
 
+    // `give x a type variable: "U x"`
+    [[nodiscard]] std::string give_variable(int k) const {
+        const auto letter = free_letter();
+        const auto& name = param(k).name;
+        if (letter == 0) return join("give ", name, " a type variable of its own");
+        return join("give ", name, " a type variable: \"", letter, ' ', name, '"');
+    }
+
     // --- checks ---
 
     void check_number() const {
@@ -139,7 +147,7 @@ class Resolver {
         if (given.kind == Kind::structure && p.placeholder == 0)
             refuse(join("Type is mismatched: ", p.name, " must be ", row(p.dtype).name, ", argument ",
                         k + 1, " is a structure"),
-                   {k}, {}, join("give it a type variable: \"", free_letter(), ' ', p.name, '"'));
+                   {k}, {}, give_variable(k));
     }
 
     // --- the vote ---
@@ -155,8 +163,7 @@ class Resolver {
                         found),
                    {k}, {},
                    p.output ? join("give an array of ", wanted, ", or leave the outputs out")
-                            : join("cast it, x.astype(\"", wanted, "\"), or give ", p.name,
-                                   " a type variable: \"", free_letter(), ' ', p.name, '"'));
+                            : join("cast it, ", p.name, ".astype(\"", wanted, "\"), or ", give_variable(k)));
         }
         auto& placeholder = slot(p.placeholder);
         if (placeholder.voter < 0) {
@@ -192,7 +199,7 @@ class Resolver {
                             placeholder.layout ? " is two different structures"
                                                : " is both an array's type and a structure"),
                        {first, k}, {join(describe(first), ", ", describe(k))},
-                       join("give ", param(k).name, " a type variable of its own"));
+                       give_variable(k));
             }
         }
         if (placeholder.voter < 0) undecided(placeholder);

@@ -197,7 +197,7 @@ Verdict judge(const Statement& statement, std::string_view name) {
         const bool leaves = verdict == Verdict::assigned && may_leave(statement, false, false);
         return leaves ? Verdict::unsure : verdict;
     }
-    if (mentions(statement.head, name)) return Verdict::unsure;
+    if (mentions(statement.head, name) || contains_any(statement.head, jumps)) return Verdict::unsure;
     if (statement.kind == Kind::compound) return judge(statement.children, name);
     if (statement.kind == Kind::branch && statement.children.size() == 2) {
         const auto yes = judge(std::span(statement.children).first(1), name);
