@@ -82,7 +82,7 @@ class [[nodiscard]] ContextScope {
 };
 
 // Forgets all devices and takes these drivers instead (at most one that executes on the CPU and one that does not).
-// Objects of former devices stay usable: their devices are leaked. Tests only.
+// Former devices are leaked, so what belongs to them stays usable as long as their driver is alive. Tests only.
 void install_drivers_for_test(const std::vector<const Driver*>& drivers);
 
 class [[nodiscard]] DeviceGuard { // the previous device comes back when it goes

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <utility>
 
 namespace quern {
@@ -21,7 +23,10 @@ class Buffer {
 
     void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
-        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose();
+        // The only holder needs no locked decrement: nobody else can be looking.
+        if (references_.load(std::memory_order_acquire) == 1 ||
+            references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            dispose();
     }
 
   protected:
@@ -58,17 +63,35 @@ class BufferPtr { // intrusive; adopts the reference that a maker hands out
     Buffer* buffer_ = nullptr;
 };
 
+// Memory that someone else owns: `release` is called once, when nobody here holds it any more.
+class ForeignBuffer final : public Buffer {
+  public:
+    ForeignBuffer(Device& device, std::uint64_t address, std::size_t bytes,
+                  std::function<void()> release)
+        : Buffer(device, address, bytes), release_(std::move(release)) {}
+    ~ForeignBuffer() override;
+
+  private:
+    std::function<void()> release_;
+};
+
+struct PoolState;
+
+// What a pool hands out: memory of the device, or page-locked memory of the host that the device can reach.
+enum class Space : std::uint8_t { device, pinned };
+
 // 512-byte rounding, splitting and coalescing, one arena per stream; a block used on another stream is fenced by an
 // event before it is reused. On exhaustion: give back, retry, then OutOfMemoryError with the figures. Thread safe.
 class MemoryPool {
   public:
-    explicit MemoryPool(Device& device);
+    explicit MemoryPool(Device& device, Space space = Space::device);
     ~MemoryPool();
     MemoryPool(const MemoryPool&) = delete;
     MemoryPool& operator=(const MemoryPool&) = delete;
 
     [[nodiscard]] BufferPtr allocate(std::size_t bytes, CUstream stream); // 0 bytes: a buffer with address 0
-    // The caller used `buffer` on `stream`, not the one it was allocated on.
+    // The caller used `buffer` on `stream`, not the one it was allocated on. A stream of the caller's own making must
+    // live until the buffer is released.
     void note_use(Buffer& buffer, CUstream stream) noexcept;
 
     [[nodiscard]] std::size_t used_bytes() const noexcept;  // held by live buffers, rounded
@@ -80,11 +103,15 @@ class MemoryPool {
     [[nodiscard]] std::size_t limit() const noexcept;
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    std::unique_ptr<PoolState> state_;
 };
 
 // The pool of a device, made on first use.
 [[nodiscard]] MemoryPool& pool_of(Device& device);
+
+// Page-locked host memory for copies, pooled too. Say note_use() for each stream that reads or writes it: it is handed
+// out again only after their work, since the host does not wait for streams.
+[[nodiscard]] MemoryPool& pinned_pool_of(Device& device);
+[[nodiscard]] BufferPtr allocate_pinned(Device& device, std::size_t bytes);
 
 } // namespace quern
