@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +31,8 @@ struct CacheKey {
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> fields() const;
 };
 
+struct CacheConfig; // config.h
+
 struct CacheStats {
     std::uint64_t memory_hits = 0; // counted by the kernels' own signature tables and by single flight
     std::uint64_t disk_hits = 0;
@@ -44,6 +47,7 @@ class Cache {
   public:
     // Settings: QUERN_CACHE_DIR, QUERN_CACHE_SIZE (bytes or "512M", "2G"; default 1 GiB; LRU). Opens nothing yet.
     Cache();
+    explicit Cache(CacheConfig config);
     ~Cache();
     Cache(const Cache&) = delete;
     Cache& operator=(const Cache&) = delete;
