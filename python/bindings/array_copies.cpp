@@ -1,9 +1,8 @@
 // New arrays from old ones: the same elements in another layout, dtype or device.
-#include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
 #include "runtime/array/views.h"
-#include "runtime/driver/check.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/memory/copy.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -54,12 +53,10 @@ Array duplicate(const Array& array, DType dtype, char order, CUstream stream) {
     if (array.size() == 0) return result;
     py::gil_scoped_release release;
     if (same_dense_layout(array, result)) {
-        const Device& device = array.device();
-        device.make_current();
-        check(device.api(),
-              device.api().cuMemcpyDtoDAsync(result.address(), array.address(),
-                                             static_cast<std::size_t>(array.nbytes()), stream),
-              "copy ", array.nbytes(), " bytes on ", device.name());
+        Device& device = array.device();
+        pool_of(device).note_use(*array.buffer().get(), stream);
+        copy_between(device, result.address(), stream, device, array.address(), stream,
+                     static_cast<std::size_t>(array.nbytes()));
     } else {
         copy_into(result, array, stream);
     }

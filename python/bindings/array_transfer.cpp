@@ -9,6 +9,7 @@
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/memory/copy.h"
 
 #include <array>
 
@@ -57,29 +58,30 @@ void check_out(const Array& array, const py::object& out) {
     if (!target.writeable()) throw ValueError("out is read-only");
 }
 
+// Whoever holds the buffer last must not give it to others before `stream` gets here.
+void note_use(const Array& array, CUstream stream) {
+    pool_of(array.device()).note_use(*array.buffer().get(), stream);
+}
+
 // A GPU's contiguous bytes into NumPy memory of the same layout.
 void fetch(const Array& array, py::array& target, CUstream stream, bool blocking) {
     void* place = target.mutable_data();
-    py::gil_scoped_release release;
-    const Device& device = array.device();
-    device.make_current();
+    note_use(array, stream);
+    const py::gil_scoped_release release;
+    Device& device = array.device();
     const auto bytes = static_cast<std::size_t>(array.nbytes());
+    if (blocking) return copy_to_host(device, place, array.address(), bytes, stream);
+    device.make_current();
     check(device.api(), device.api().cuMemcpyDtoHAsync(place, array.address(), bytes, stream), "copy ",
           bytes, " bytes from ", device.name());
-    if (blocking)
-        check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a copy from ", device.name());
 }
 
-// NumPy's contiguous bytes into a GPU's array of the same layout. Waits, so that the source may change at once.
+// NumPy's contiguous bytes into a GPU's array of the same layout; the source may change at once.
 void send(const py::array& source, const Array& target, CUstream stream) {
     const void* place = source.data();
-    py::gil_scoped_release release;
-    const Device& device = target.device();
-    device.make_current();
-    const auto bytes = static_cast<std::size_t>(target.nbytes());
-    check(device.api(), device.api().cuMemcpyHtoDAsync(target.address(), place, bytes, stream), "copy ",
-          bytes, " bytes to ", device.name());
-    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a copy to ", device.name());
+    note_use(target, stream);
+    const py::gil_scoped_release release;
+    copy_to_device(target.device(), target.address(), place, static_cast<std::size_t>(target.nbytes()), stream);
 }
 
 // NumPy's assignment drops leading extents of 1 that the target has not.

@@ -25,14 +25,13 @@ struct ScalarType {
 
 struct NumPyTypes {
     std::vector<ScalarType> scalars;
-    PyTypeObject* void_type = nullptr;
+    PyTypeObject *void_type, *array_type, *generic_type;
     bool has_bfloat16 = false;
 
     NumPyTypes() {
         const py::module_ numpy = py::module_::import("numpy");
-        const auto add = [&](const char* name, DType dtype) {
-            scalars.push_back({reinterpret_cast<PyTypeObject*>(py::object(numpy.attr(name)).release().ptr()), dtype});
-        };
+        const auto type = [&](const char* name) { return own(numpy.attr(name)); };
+        const auto add = [&](const char* name, DType dtype) { scalars.push_back({type(name), dtype}); };
         for (const DTypeRow& row : dtype_table)
             if (row.kind == Kind::boolean)
                 add("bool_", row.id);
@@ -40,7 +39,9 @@ struct NumPyTypes {
                 add(row.name.data(), row.id); // a literal: it ends in 0
         add("longlong", DType::int64); // types of their own beside int64's
         add("ulonglong", DType::uint64);
-        void_type = reinterpret_cast<PyTypeObject*>(py::object(numpy.attr("void")).release().ptr());
+        void_type = type("void");
+        array_type = type("ndarray");
+        generic_type = type("generic");
     }
 
     // Whoever holds a bfloat16 has imported ml_dtypes.
@@ -48,9 +49,10 @@ struct NumPyTypes {
         PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "ml_dtypes");
         if (module == nullptr) return;
         has_bfloat16 = true;
-        const py::object type = py::handle(module).attr("bfloat16");
-        scalars.push_back({reinterpret_cast<PyTypeObject*>(py::object(type).release().ptr()), DType::bfloat16});
+        scalars.push_back({own(py::handle(module).attr("bfloat16")), DType::bfloat16});
     }
+
+    static PyTypeObject* own(py::object type) { return reinterpret_cast<PyTypeObject*>(type.release().ptr()); }
 
     static NumPyTypes& get() {
         static NumPyTypes* const types = new NumPyTypes; // never destroyed: holds Python objects
@@ -204,8 +206,12 @@ Argument to_argument(PyObject* object, ImportedArrays& imported) {
     if (const Array* array = find_array(object)) return Argument::of(*array);
     if (const std::optional<Scalar> scalar = find_scalar(object)) return Argument::of(*scalar);
     if (std::optional<Argument> structure = find_structure(object)) return *std::move(structure);
-    if (std::optional<Array> foreign = find_foreign_array(object))
-        return Argument::of(imported.emplace_front(std::move(*foreign)));
+    // NumPy's arrays live on the host, where a GPU cannot go: on no device are they taken.
+    const NumPyTypes& numpy = NumPyTypes::get();
+    if (PyType_IsSubtype(Py_TYPE(object), numpy.array_type) == 0 &&
+        PyType_IsSubtype(Py_TYPE(object), numpy.generic_type) == 0)
+        if (std::optional<Array> foreign = find_foreign_array(object))
+            return Argument::of(imported.emplace_front(std::move(*foreign)));
     throw TypeError(join("Unsupported type ", py::str(py::type::of(object)).cast<std::string>(),
                          ": a kernel takes quern arrays and scalars; make an array with quern.asarray(x)"));
 }
