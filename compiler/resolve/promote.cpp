@@ -8,12 +8,14 @@ namespace {
 
 constexpr std::size_t index_of(DType dtype) { return static_cast<std::size_t>(dtype); }
 
-// One letter per dtype, in the order of dtype_table: NumPy's codes, and X for bfloat16, which has none of its own.
+// One letter per dtype, in the order of dtype_table: NumPy's codes, and X for bfloat16, which has
+// none of its own.
 constexpr std::string_view letters = "?bhilBHILeXfdFD";
 
 constexpr bool letters_match_table() {
     for (std::size_t k = 0; k < dtype_count; ++k)
-        if (dtype_table[k].code != (letters[k] == 'X' ? 0 : letters[k])) return false;
+        if (dtype_table[k].code != (letters[k] == 'X' ? 0 : letters[k]))
+            return false;
     return letters.size() == dtype_count;
 }
 static_assert(letters_match_table(), "a new dtype needs a row and a column in the tables below");
@@ -90,7 +92,8 @@ constexpr Table same_kind_casts{
 constexpr bool is_symmetric(const Table& table) {
     for (std::size_t a = 0; a < dtype_count; ++a)
         for (std::size_t b = 0; b < dtype_count; ++b)
-            if (table[a][b] != table[b][a]) return false;
+            if (table[a][b] != table[b][a])
+                return false;
     return true;
 }
 static_assert(is_symmetric(promotion));
@@ -99,31 +102,40 @@ constexpr DType dtype_of(char letter) { return static_cast<DType>(letters.find(l
 
 } // namespace
 
-DType result_type(DType a, DType b) noexcept { return dtype_of(promotion[index_of(a)][index_of(b)]); }
+DType result_type(DType a, DType b) noexcept {
+    return dtype_of(promotion[index_of(a)][index_of(b)]);
+}
 
 DType result_type(DType array, WeakScalar scalar) noexcept {
     return dtype_of(weak_promotion[static_cast<std::size_t>(scalar)][index_of(array)]);
 }
 
 DType default_dtype(WeakScalar scalar) noexcept {
-    static constexpr std::array defaults{DType::boolean, DType::int64, DType::float64, DType::complex128};
+    static constexpr std::array defaults{DType::boolean, DType::int64, DType::float64,
+                                         DType::complex128};
     return defaults[static_cast<std::size_t>(scalar)];
 }
 
 std::optional<Casting> find_casting(std::string_view name) noexcept {
-    static constexpr std::array<std::string_view, 5> names{"no", "equiv", "safe", "same_kind", "unsafe"};
+    static constexpr std::array<std::string_view, 5> names{"no", "equiv", "safe", "same_kind",
+                                                           "unsafe"};
     for (std::size_t k = 0; k < names.size(); ++k)
-        if (names[k] == name) return static_cast<Casting>(k);
+        if (names[k] == name)
+            return static_cast<Casting>(k);
     return std::nullopt;
 }
 
 bool can_cast(DType from, DType to, Casting casting) noexcept {
     switch (casting) {
     case Casting::no:
-    case Casting::equiv: return from == to; // every dtype here is of the machine's byte order
-    case Casting::safe: return safe_casts[index_of(from)][index_of(to)] != '.';
-    case Casting::same_kind: return same_kind_casts[index_of(from)][index_of(to)] != '.';
-    case Casting::unsafe: return true;
+    case Casting::equiv:
+        return from == to; // every dtype here is of the machine's byte order
+    case Casting::safe:
+        return safe_casts[index_of(from)][index_of(to)] != '.';
+    case Casting::same_kind:
+        return same_kind_casts[index_of(from)][index_of(to)] != '.';
+    case Casting::unsafe:
+        return true;
     }
     return false;
 }

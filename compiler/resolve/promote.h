@@ -1,5 +1,5 @@
-// The one promotion table: NumPy 2 with NEP 50, bfloat16 as ml_dtypes registers it. Ufuncs, fusion and array routines
-// ask here and nowhere else.
+// The one promotion table: NumPy 2 with NEP 50, bfloat16 as ml_dtypes registers it. Ufuncs, fusion
+// and array routines ask here and nowhere else.
 #pragma once
 #include "compiler/base/dtype.h"
 
@@ -8,8 +8,8 @@
 
 namespace quern {
 
-// The dtype of `a + b` in NumPy for arrays of these dtypes. (numpy.result_type agrees wherever it answers; for bfloat16
-// with float16 or with integers of 16 bits and more only the ufuncs do.)
+// The dtype of `a + b` in NumPy for arrays of these dtypes. (numpy.result_type agrees wherever it
+// answers; for bfloat16 with float16 or with integers of 16 bits and more only the ufuncs do.)
 [[nodiscard]] DType result_type(DType a, DType b) noexcept;
 
 // A Python scalar is weak: only its kind counts.

@@ -1,5 +1,6 @@
-// The vote: given outputs, then input arrays; what nobody decides and what two decide differently is said with carets.
-// The order of checks is fixed: number, kind of each argument in order, votes, placeholders in order of appearance.
+// The vote: given outputs, then input arrays; what nobody decides and what two decide differently
+// is said with carets. The order of checks is fixed: number, kind of each argument in order, votes,
+// placeholders in order of appearance.
 #include "compiler/resolve/signature.h"
 
 #include "compiler/base/error.h"
@@ -22,17 +23,23 @@ struct Placeholder {
 
 class Resolver {
   public:
-    Resolver(const ElementwiseSpec& spec, std::span<const ArgType> args) : spec_(spec), args_(args) {
+    Resolver(const ElementwiseSpec& spec, std::span<const ArgType> args)
+        : spec_(spec), args_(args) {
         for (int k = 0; k < count(); ++k)
-            if (param(k).placeholder != 0) slot(param(k).placeholder).users.push_back(k);
+            if (param(k).placeholder != 0)
+                slot(param(k).placeholder).users.push_back(k);
     }
 
     Signature run() {
         check_number();
-        for (int k = 0; k < count(); ++k) check_kind(k);
-        for (int k = spec_.nin; k < count(); ++k) vote(k);
-        for (int k = 0; k < spec_.nin; ++k) vote(k);
-        for (auto& placeholder : placeholders_) decide(placeholder);
+        for (int k = 0; k < count(); ++k)
+            check_kind(k);
+        for (int k = spec_.nin; k < count(); ++k)
+            vote(k);
+        for (int k = 0; k < spec_.nin; ++k)
+            vote(k);
+        for (auto& placeholder : placeholders_)
+            decide(placeholder);
         return signature();
     }
 
@@ -40,7 +47,9 @@ class Resolver {
     using Kind = ArgType::Kind;
 
     [[nodiscard]] int count() const { return static_cast<int>(spec_.params.size()); }
-    [[nodiscard]] const Param& param(int k) const { return spec_.params[static_cast<std::size_t>(k)]; }
+    [[nodiscard]] const Param& param(int k) const {
+        return spec_.params[static_cast<std::size_t>(k)];
+    }
     [[nodiscard]] ArgType arg(int k) const {
         const auto at = static_cast<std::size_t>(k);
         return at < args_.size() ? args_[at] : ArgType{};
@@ -48,7 +57,8 @@ class Resolver {
 
     Placeholder& slot(char letter) {
         const auto found = std::ranges::find(placeholders_, letter, &Placeholder::letter);
-        if (found != placeholders_.end()) return *found;
+        if (found != placeholders_.end())
+            return *found;
         placeholders_.push_back({.letter = letter, .layout = nullptr, .users = {}});
         return placeholders_.back();
     }
@@ -59,7 +69,8 @@ class Resolver {
                                         std::vector<std::string> remarks, std::string help) const {
         const auto lists = join_lists(spec_.in_params, spec_.out_params);
         std::vector<std::size_t> columns;
-        for (const int k : marked) columns.push_back(column(k, lists));
+        for (const int k : marked)
+            columns.push_back(column(k, lists));
         return format_complaint(spec_.name, {std::move(headline), lists.line, std::move(columns),
                                              std::move(remarks), std::move(help)});
     }
@@ -76,15 +87,20 @@ class Resolver {
         const auto given = arg(k);
         const auto& name = param(k).name;
         switch (given.kind) {
-        case Kind::array: return join(name, verb, row(given.dtype).name, " (argument ", k + 1, ')');
-        case Kind::scalar: return join(name, verb, "a scalar (argument ", k + 1, ')');
-        case Kind::structure: return join(name, verb, "a structure (argument ", k + 1, ')');
-        case Kind::missing: break;
+        case Kind::array:
+            return join(name, verb, row(given.dtype).name, " (argument ", k + 1, ')');
+        case Kind::scalar:
+            return join(name, verb, "a scalar (argument ", k + 1, ')');
+        case Kind::structure:
+            return join(name, verb, "a structure (argument ", k + 1, ')');
+        case Kind::missing:
+            break;
         }
         return join(name, " is not given");
     }
     // The lists with the type of some parameters replaced: "T a, T x, U y -> T out"
-    [[nodiscard]] std::string lists_with(const std::vector<int>& changed, std::string_view type) const {
+    [[nodiscard]] std::string lists_with(const std::vector<int>& changed,
+                                         std::string_view type) const {
         const auto lists = join_lists(spec_.in_params, spec_.out_params);
         std::string line = lists.line;
         for (auto k = changed.rbegin(); k != changed.rend(); ++k)
@@ -104,7 +120,8 @@ class Resolver {
     [[nodiscard]] std::string give_variable(int k) const {
         const auto letter = free_letter();
         const auto& name = param(k).name;
-        if (letter == 0) return join("give ", name, " a type variable of its own");
+        if (letter == 0)
+            return join("give ", name, " a type variable of its own");
         return join("give ", name, " a type variable: \"", letter, ' ', name, '"');
     }
 
@@ -113,19 +130,22 @@ class Resolver {
     void check_number() const {
         const auto given = static_cast<int>(args_.size());
         const int nin = spec_.nin, all = count();
-        if (given == nin || given == all) return;
-        const auto headline = join("Wrong number of arguments for '", spec_.name, "': it takes ", nin,
-                                   spec_.nout == 0 ? std::string() : join(", or ", all, " with the output",
-                                                                          spec_.nout == 1 ? "" : "s"),
-                                   ", but ", given, given == 1 ? " was given" : " were given");
+        if (given == nin || given == all)
+            return;
+        const auto headline = join(
+            "Wrong number of arguments for '", spec_.name, "': it takes ", nin,
+            spec_.nout == 0 ? std::string()
+                            : join(", or ", all, " with the output", spec_.nout == 1 ? "" : "s"),
+            ", but ", given, given == 1 ? " was given" : " were given");
         const auto lists = join_lists(spec_.in_params, spec_.out_params);
         const int at = std::min(given, all - 1); // the first that is missing, if any is
         std::vector<std::size_t> columns;
-        if (given < all) columns.push_back(column(at, lists));
-        const auto help = given < nin ? join("the first that is missing is ", param(at).name)
-                          : given < all
-                              ? join("give all ", spec_.nout, " outputs or none")
-                              : join("leave out the last ", given - all == 1 ? "one" : join(given - all));
+        if (given < all)
+            columns.push_back(column(at, lists));
+        const auto help = given < nin   ? join("the first that is missing is ", param(at).name)
+                          : given < all ? join("give all ", spec_.nout, " outputs or none")
+                                        : join("leave out the last ",
+                                               given - all == 1 ? "one" : join(given - all));
         throw ResolveError(format_complaint(spec_.name, {headline, lists.line, columns, {}, help}));
     }
 
@@ -133,20 +153,23 @@ class Resolver {
         const auto& p = param(k);
         const auto given = arg(k);
         if (given.kind == Kind::missing) {
-            if (p.output) return;
+            if (p.output)
+                return;
             refuse(join("input ", p.name, " is not given"), {k}, {}, "inputs are always needed");
         }
-        if (given.kind == Kind::array) return;
+        if (given.kind == Kind::array)
+            return;
         const std::string_view what = given.kind == Kind::scalar ? "a scalar" : "a structure";
         if (p.output)
-            refuse(join("output ", p.name, " must be an array, argument ", k + 1, " is ", what), {k}, {},
-                   "give an array, or leave the outputs out to get new ones");
+            refuse(join("output ", p.name, " must be an array, argument ", k + 1, " is ", what),
+                   {k}, {}, "give an array, or leave the outputs out to get new ones");
         if (p.raw)
-            refuse(join("raw parameter ", p.name, " must be an array, argument ", k + 1, " is ", what), {k},
-                   {}, "give an array, or leave out the word raw");
+            refuse(
+                join("raw parameter ", p.name, " must be an array, argument ", k + 1, " is ", what),
+                {k}, {}, "give an array, or leave out the word raw");
         if (given.kind == Kind::structure && p.placeholder == 0)
-            refuse(join("Type is mismatched: ", p.name, " must be ", row(p.dtype).name, ", argument ",
-                        k + 1, " is a structure"),
+            refuse(join("Type is mismatched: ", p.name, " must be ", row(p.dtype).name,
+                        ", argument ", k + 1, " is a structure"),
                    {k}, {}, give_variable(k));
     }
 
@@ -155,15 +178,18 @@ class Resolver {
     void vote(int k) {
         const auto& p = param(k);
         const auto given = arg(k);
-        if (given.kind != Kind::array) return;
+        if (given.kind != Kind::array)
+            return;
         if (p.placeholder == 0) {
-            if (given.dtype == p.dtype) return;
+            if (given.dtype == p.dtype)
+                return;
             const auto wanted = row(p.dtype).name, found = row(given.dtype).name;
-            refuse(join("Type is mismatched: ", p.name, " must be ", wanted, ", argument ", k + 1, " is ",
-                        found),
+            refuse(join("Type is mismatched: ", p.name, " must be ", wanted, ", argument ", k + 1,
+                        " is ", found),
                    {k}, {},
                    p.output ? join("give an array of ", wanted, ", or leave the outputs out")
-                            : join("cast it, ", p.name, ".astype(\"", wanted, "\"), or ", give_variable(k)));
+                            : join("cast it, ", p.name, ".astype(\"", wanted, "\"), or ",
+                                   give_variable(k)));
         }
         auto& placeholder = slot(p.placeholder);
         if (placeholder.voter < 0) {
@@ -176,40 +202,46 @@ class Resolver {
 
     [[noreturn]] void disagree(const Placeholder& placeholder, int k) const {
         const auto letter = free_letter();
-        const auto cure = letter == 0 ? std::string("cast one of them")
-                                      : join("cast one of them, or give ", param(k).name,
-                                             " its own variable: \"",
-                                             lists_with({k}, std::string_view(&letter, 1)), '"');
+        const auto cure =
+            letter == 0 ? std::string("cast one of them")
+                        : join("cast one of them, or give ", param(k).name, " its own variable: \"",
+                               lists_with({k}, std::string_view(&letter, 1)), '"');
         refuse(join(placeholder.letter, " is both ", row(placeholder.dtype).name, " and ",
                     row(arg(k).dtype).name),
-               {placeholder.voter, k}, {join(describe(placeholder.voter), ", ", describe(k))}, cure);
+               {placeholder.voter, k}, {join(describe(placeholder.voter), ", ", describe(k))},
+               cure);
     }
 
     // After all arrays have voted: structures, then those that nothing decides.
     void decide(Placeholder& placeholder) const {
         for (const int k : placeholder.users) {
             const auto given = arg(k);
-            if (given.kind != Kind::structure) continue;
+            if (given.kind != Kind::structure)
+                continue;
             if (placeholder.voter < 0) {
                 placeholder.voter = k;
                 placeholder.layout = given.layout;
-            } else if (!placeholder.layout || placeholder.layout->spelling != given.layout->spelling) {
+            } else if (!placeholder.layout ||
+                       placeholder.layout->spelling != given.layout->spelling) {
                 const auto first = placeholder.voter;
                 refuse(join("Type is mismatched: ", placeholder.letter,
                             placeholder.layout ? " is two different structures"
                                                : " is both an array's type and a structure"),
-                       {first, k}, {join(describe(first), ", ", describe(k))},
-                       give_variable(k));
+                       {first, k}, {join(describe(first), ", ", describe(k))}, give_variable(k));
             }
         }
-        if (placeholder.voter < 0) undecided(placeholder);
-        if (!placeholder.layout) return;
+        if (placeholder.voter < 0)
+            undecided(placeholder);
+        if (!placeholder.layout)
+            return;
         for (const int k : placeholder.users) {
-            if (arg(k).kind == Kind::structure) continue;
+            if (arg(k).kind == Kind::structure)
+                continue;
             refuse(join("Type is mismatched: ", placeholder.letter, " is a structure, which ",
                         param(k).name, " cannot be"),
                    {placeholder.voter, k}, {join(describe(placeholder.voter), ", ", describe(k))},
-                   join("give ", param(k).name, " a type of its own; arrays of structures do not exist here"));
+                   join("give ", param(k).name,
+                        " a type of its own; arrays of structures do not exist here"));
         }
     }
 
@@ -220,13 +252,15 @@ class Resolver {
         for (const int k : placeholder.users) {
             who += join(who.empty() ? "" : ", ", describe(k));
             output |= param(k).output;
-            if (arg(k).kind == Kind::scalar && !scalar) example = arg(k).dtype, scalar = true;
+            if (arg(k).kind == Kind::scalar && !scalar)
+                example = arg(k).dtype, scalar = true;
         }
-        if (scalar) who += "; scalars do not decide types";
+        if (scalar)
+            who += "; scalars do not decide types";
         const auto cure = join(output ? "give the output, or write" : "write", " the type: \"",
                                lists_with(placeholder.users, row(example).name), '"');
-        throw UndecidedTypeError(
-            complaint(join("nothing decides ", placeholder.letter), placeholder.users, {who}, cure));
+        throw UndecidedTypeError(complaint(join("nothing decides ", placeholder.letter),
+                                           placeholder.users, {who}, cure));
     }
 
     // --- the result ---
@@ -246,8 +280,9 @@ class Resolver {
         }
         for (const auto& placeholder : placeholders_)
             result.placeholders.emplace_back(placeholder.letter,
-                                             placeholder.layout ? placeholder.layout->spelling
-                                                                : std::string(row(placeholder.dtype).spelling));
+                                             placeholder.layout
+                                                 ? placeholder.layout->spelling
+                                                 : std::string(row(placeholder.dtype).spelling));
         return result;
     }
 

@@ -13,7 +13,8 @@ namespace quern {
 namespace {
 
 // An aggregate of bytes: copying a structure stays trivial.
-constexpr std::string_view unaligned_text = R"(    template <class T> struct quern_unaligned { // a value where C++ could not align it
+constexpr std::string_view unaligned_text =
+    R"(    template <class T> struct quern_unaligned { // a value where C++ could not align it
         unsigned char bytes[sizeof(T)];
         __device__ operator T() const {
             T value;
@@ -35,11 +36,13 @@ std::uint64_t element_bytes(const StructField& field) {
     return field.nested ? field.nested->bytes : bytes_of(field.dtype);
 }
 std::uint32_t natural_alignment(const StructField& field) {
-    return field.nested ? field.nested->alignment : static_cast<std::uint32_t>(bytes_of(field.dtype));
+    return field.nested ? field.nested->alignment
+                        : static_cast<std::uint32_t>(bytes_of(field.dtype));
 }
 std::uint64_t field_bytes(const StructField& field) {
     std::uint64_t bytes = element_bytes(field);
-    for (const auto extent : field.extents) bytes *= extent;
+    for (const auto extent : field.extents)
+        bytes *= extent;
     return bytes;
 }
 std::string type_of(const StructField& field) {
@@ -47,17 +50,20 @@ std::string type_of(const StructField& field) {
 }
 
 void check_fields(std::span<const StructField> fields, std::uint32_t itemsize_bytes) {
-    if (fields.empty()) refuse("it has no fields", "give it one, or pass the bytes as an array of uint8");
+    if (fields.empty())
+        refuse("it has no fields", "give it one, or pass the bytes as an array of uint8");
     std::uint64_t end = 0;
     std::string_view previous;
     for (const auto& field : fields) {
-        if (!is_identifier(field.name) || is_cpp_keyword(field.name) || field.name.starts_with("__") ||
-            field.name.starts_with("quern_"))
+        if (!is_identifier(field.name) || is_cpp_keyword(field.name) ||
+            field.name.starts_with("__") || field.name.starts_with("quern_"))
             refuse(join("field '", field.name, "' cannot be a member of a C++ struct"),
-                   "rename it: letters, digits and _, not a word of C++, not beginning with __ or quern_");
+                   "rename it: letters, digits and _, not a word of C++, not beginning with __ or "
+                   "quern_");
         if (std::ranges::count(fields, field.name, &StructField::name) > 1)
             refuse(join("two fields are called '", field.name, '\''), "rename one of them");
-        if (field_bytes(field) == 0) refuse(join("field '", field.name, "' is empty"), "leave it out");
+        if (field_bytes(field) == 0)
+            refuse(join("field '", field.name, "' is empty"), "leave it out");
         if (field.offset_bytes < end)
             refuse(join("fields '", previous, "' and '", field.name, "' overlap"),
                    "pass one of the views; a C++ struct holds each byte once");
@@ -70,13 +76,16 @@ void check_fields(std::span<const StructField> fields, std::uint32_t itemsize_by
 }
 
 // The largest alignment that the size allows and a field can use, or that NumPy asks for.
-std::uint32_t choose_alignment(std::span<const StructField> fields, const StructFields& description) {
-    std::uint32_t wanted = std::min<std::uint32_t>(std::max<std::uint32_t>(description.alignment, 1), 16);
+std::uint32_t choose_alignment(std::span<const StructField> fields,
+                               const StructFields& description) {
+    std::uint32_t wanted =
+        std::min<std::uint32_t>(std::max<std::uint32_t>(description.alignment, 1), 16);
     for (const auto& field : fields)
         if (field.offset_bytes % natural_alignment(field) == 0)
             wanted = std::max(wanted, natural_alignment(field));
     std::uint32_t alignment = 1;
-    while (alignment * 2 <= wanted && description.itemsize_bytes % (alignment * 2) == 0) alignment *= 2;
+    while (alignment * 2 <= wanted && description.itemsize_bytes % (alignment * 2) == 0)
+        alignment *= 2;
     return alignment;
 }
 
@@ -95,26 +104,29 @@ struct Body {
     bool has_unaligned = false;
 };
 
-Body emit_members(std::span<const StructField> fields, std::uint32_t alignment, std::uint32_t bytes) {
+Body emit_members(std::span<const StructField> fields, std::uint32_t alignment,
+                  std::uint32_t bytes) {
     Body body;
     std::uint64_t at = 0;
     int pads = 0;
     const auto pad_to = [&](std::uint64_t offset) {
-        if (offset > at) body.text += join("    unsigned char quern_pad_", pads++, '[', offset - at, "];\n");
+        if (offset > at)
+            body.text += join("    unsigned char quern_pad_", pads++, '[', offset - at, "];\n");
     };
     for (const auto& field : fields) {
         pad_to(field.offset_bytes);
         const auto natural = natural_alignment(field);
         const bool aligned = field.offset_bytes % natural == 0 && natural <= alignment;
         if (!aligned && field.nested)
-            refuse(join("the structure in field '", field.name, "' lies at byte ", field.offset_bytes,
-                        ", but needs a multiple of ", natural),
+            refuse(join("the structure in field '", field.name, "' lies at byte ",
+                        field.offset_bytes, ", but needs a multiple of ", natural),
                    "make the dtypes with align=True");
         body.has_unaligned |= !aligned;
         body.text += aligned ? join("    ", type_of(field))
                              : join("    quern_unaligned<", type_of(field), '>');
         body.text += join(' ', field.name);
-        for (const auto extent : field.extents) body.text += join('[', extent, ']');
+        for (const auto extent : field.extents)
+            body.text += join('[', extent, ']');
         body.text += ";\n";
         at = field.offset_bytes + field_bytes(field);
     }
@@ -145,7 +157,8 @@ std::shared_ptr<const StructLayout> make_struct_layout(const StructFields& descr
         }
         layout.headers.insert(layout.headers.end(), field.nested->headers.begin(),
                               field.nested->headers.end());
-        if (std::ranges::find(defined, field.nested->spelling) != defined.end()) continue;
+        if (std::ranges::find(defined, field.nested->spelling) != defined.end())
+            continue;
         defined.push_back(field.nested->spelling);
         inner += indent(field.nested->definition);
     }
@@ -153,14 +166,16 @@ std::shared_ptr<const StructLayout> make_struct_layout(const StructFields& descr
     const auto repeated = std::ranges::unique(layout.headers);
     layout.headers.erase(repeated.begin(), repeated.end());
 
-    if (members.has_unaligned) inner += unaligned_text;
+    if (members.has_unaligned)
+        inner += unaligned_text;
     Hasher hasher;
     hasher.add(inner).add(members.text).add(layout.bytes).add(layout.alignment);
     layout.spelling = join("quern_struct_", hasher.digest().hex().substr(0, 16));
 
     const auto& name = layout.spelling;
-    layout.definition = join("struct alignas(", layout.alignment, ") ", name, " {\n", inner, members.text,
-                             "};\nstatic_assert(sizeof(", name, ") == ", layout.bytes, ", \"size\");\n");
+    layout.definition =
+        join("struct alignas(", layout.alignment, ") ", name, " {\n", inner, members.text,
+             "};\nstatic_assert(sizeof(", name, ") == ", layout.bytes, ", \"size\");\n");
     for (const auto& field : fields)
         layout.definition += join("static_assert(__builtin_offsetof(", name, ", ", field.name,
                                   ") == ", field.offset_bytes, ", \"offset\");\n");

@@ -21,11 +21,13 @@ void assume_everything(BodyFacts& facts) {
     facts.assigned_first = 0;
 }
 
-// --- macros ---------------------------------------------------------------------------------------------------------
+// --- macros
+// ---------------------------------------------------------------------------------------------------------
 
-// A replacement of numbers and arithmetic, `#define N 5`, can neither jump, nor assign, nor name anything.
+// A replacement of numbers and arithmetic, `#define N 5`, can neither jump, nor assign, nor name
+// anything.
 bool is_harmless(Tokens replacement) {
-    static constexpr std::array<std::string_view, 9> arithmetic{"(", ")", "+", "-", "*",
+    static constexpr std::array<std::string_view, 9> arithmetic{"(", ")", "+",  "-", "*",
                                                                 "/", "%", "<<", ">>"};
     return std::ranges::all_of(replacement, [](const Token& token) {
         return token.kind == Token::Kind::number ||
@@ -37,9 +39,13 @@ bool is_harmless(Tokens replacement) {
 // Headers that define no macro a body could trip over.
 bool is_known_header(std::string_view name) {
     static constexpr std::array<std::string_view, 14> known{
-        "cmath", "math.h", "cstdint", "stdint.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp16.hpp",
-        "math_constants.h", "cuComplex.h", "cupy/complex.cuh", "cupy/carray.cuh", "cupy/atomics.cuh",
-        "cuda_runtime.h", "cooperative_groups.h"};
+        "cmath",           "math.h",
+        "cstdint",         "stdint.h",
+        "cuda_fp16.h",     "cuda_bf16.h",
+        "cuda_fp16.hpp",   "math_constants.h",
+        "cuComplex.h",     "cupy/complex.cuh",
+        "cupy/carray.cuh", "cupy/atomics.cuh",
+        "cuda_runtime.h",  "cooperative_groups.h"};
     return std::ranges::find(known, name) != known.end();
 }
 
@@ -49,7 +55,8 @@ struct Directive {
     TokenList list;
     explicit Directive(std::string_view line) : text(line.substr(1)) {
         for (std::size_t at = 0; (at = text.find('\\', at)) != std::string::npos; ++at)
-            if (at + 1 < text.size() && (text[at + 1] == '\n' || text[at + 1] == '\r')) text[at] = ' ';
+            if (at + 1 < text.size() && (text[at + 1] == '\n' || text[at + 1] == '\r'))
+                text[at] = ' ';
         list = tokenize(text);
     }
     Directive(const Directive&) = delete;
@@ -68,7 +75,8 @@ class Macros {
         if (directive.is("define") && words.size() >= 2) {
             // A '(' that touches the name opens a parameter list.
             const auto& name = words[1].text;
-            const auto end = static_cast<std::size_t>(name.data() + name.size() - directive.text.data());
+            const auto end =
+                static_cast<std::size_t>(name.data() + name.size() - directive.text.data());
             const bool takes_arguments = end < directive.text.size() && directive.text[end] == '(';
             if (takes_arguments || directive.list.odd || !is_harmless(words.subspan(2)))
                 risky_.emplace(name);
@@ -83,15 +91,19 @@ class Macros {
         }
     }
 
-    // Learns from the compiler's options: -DNAME=value, -D NAME, --define-macro=NAME, -include file.
+    // Learns from the compiler's options: -DNAME=value, -D NAME, --define-macro=NAME, -include
+    // file.
     void read(std::span<const std::string> options) {
         for (std::size_t k = 0; k < options.size(); ++k) {
             std::string_view option = options[k];
-            if (option.starts_with("-include") || option.starts_with("--pre-include")) unknown_ = true;
+            if (option.starts_with("-include") || option.starts_with("--pre-include"))
+                unknown_ = true;
             for (const std::string_view flag : {"--define-macro=", "--define-macro", "-D"}) {
-                if (!option.starts_with(flag)) continue;
+                if (!option.starts_with(flag))
+                    continue;
                 option.remove_prefix(flag.size());
-                if (option.empty() && k + 1 < options.size()) option = options[k + 1];
+                if (option.empty() && k + 1 < options.size())
+                    option = options[k + 1];
                 define(option);
                 break;
             }
@@ -118,7 +130,8 @@ class Macros {
     bool unknown_ = false;
 };
 
-// --- leaving early ----------------------------------------------------------------------------------------------------
+// --- leaving early
+// ----------------------------------------------------------------------------------------------------
 
 using Words = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 7> jumps{"return",  "goto",  "asm",      "__asm",
@@ -131,26 +144,31 @@ bool contains_any(Tokens tokens, Words words) {
     });
 }
 
-// May this statement jump out of the statement list that holds it? `loop`, `choice`: what already encloses it there.
+// May this statement jump out of the statement list that holds it? `loop`, `choice`: what already
+// encloses it there.
 bool may_leave(const Statement& statement, bool loop, bool choice) {
     using Kind = Statement::Kind;
-    if (contains_any(statement.head, jumps)) return true;
+    if (contains_any(statement.head, jumps))
+        return true;
     if (statement.kind == Kind::simple) {
         const bool is_break = statement.head.size() == 1 && statement.head[0].is("break");
         const bool is_continue = statement.head.size() == 1 && statement.head[0].is("continue");
-        if (is_break) return !loop && !choice;
-        if (is_continue) return !loop;
+        if (is_break)
+            return !loop && !choice;
+        if (is_continue)
+            return !loop;
     }
     // Inside a lambda or a statement expression, which stay unparsed.
-    if (contains_any(statement.head, loop_jumps)) return true;
+    if (contains_any(statement.head, loop_jumps))
+        return true;
     loop |= statement.kind == Kind::loop;
     choice |= statement.kind == Kind::choice;
-    return std::ranges::any_of(statement.children, [&](const Statement& child) {
-        return may_leave(child, loop, choice);
-    });
+    return std::ranges::any_of(
+        statement.children, [&](const Statement& child) { return may_leave(child, loop, choice); });
 }
 
-// --- assigned first ---------------------------------------------------------------------------------------------------
+// --- assigned first
+// ---------------------------------------------------------------------------------------------------
 
 enum class Verdict : unsigned char { untouched, assigned, unsure };
 
@@ -182,23 +200,28 @@ Verdict judge(const Statement& statement, std::string_view name);
 Verdict judge(std::span<const Statement> list, std::string_view name) {
     for (const auto& statement : list) {
         const auto verdict = judge(statement, name);
-        if (verdict != Verdict::untouched) return verdict;
-        if (may_leave(statement, false, false)) return Verdict::unsure;
+        if (verdict != Verdict::untouched)
+            return verdict;
+        if (may_leave(statement, false, false))
+            return Verdict::unsure;
     }
     return Verdict::untouched;
 }
 
 Verdict judge(const Statement& statement, std::string_view name) {
     using Kind = Statement::Kind;
-    if (!mentions(statement, name)) return Verdict::untouched;
+    if (!mentions(statement, name))
+        return Verdict::untouched;
     if (statement.kind == Kind::simple) {
         // An assignment that hides a jump in a lambda: too clever for us.
         const auto verdict = judge_simple(statement.head, name);
         const bool leaves = verdict == Verdict::assigned && may_leave(statement, false, false);
         return leaves ? Verdict::unsure : verdict;
     }
-    if (mentions(statement.head, name) || contains_any(statement.head, jumps)) return Verdict::unsure;
-    if (statement.kind == Kind::compound) return judge(statement.children, name);
+    if (mentions(statement.head, name) || contains_any(statement.head, jumps))
+        return Verdict::unsure;
+    if (statement.kind == Kind::compound)
+        return judge(statement.children, name);
     if (statement.kind == Kind::branch && statement.children.size() == 2) {
         const auto yes = judge(std::span(statement.children).first(1), name);
         const auto no = judge(std::span(statement.children).last(1), name);
@@ -220,20 +243,25 @@ bool takes_address(Tokens tokens, std::string_view name) {
     return false;
 }
 
-std::uint64_t find_assigned_first(const std::vector<Statement>& body, Tokens operation, Tokens outside,
-                                  std::span<const Param> params) {
-    if (std::ranges::any_of(body, has_named_label) || mentions(operation, "goto")) return 0;
+std::uint64_t find_assigned_first(const std::vector<Statement>& body, Tokens operation,
+                                  Tokens outside, std::span<const Param> params) {
+    if (std::ranges::any_of(body, has_named_label) || mentions(operation, "goto"))
+        return 0;
     std::uint64_t bits = 0;
     for (std::size_t k = 0; k < params.size() && k < 64; ++k) {
         const auto& param = params[k];
-        if (param.raw || !(param.output || param.non_const)) continue;
-        if (mentions(outside, param.name) || takes_address(operation, param.name)) continue;
-        if (judge(body, param.name) == Verdict::assigned) bits |= std::uint64_t{1} << k;
+        if (param.raw || !(param.output || param.non_const))
+            continue;
+        if (mentions(outside, param.name) || takes_address(operation, param.name))
+            continue;
+        if (judge(body, param.name) == Verdict::assigned)
+            bits |= std::uint64_t{1} << k;
     }
     return bits;
 }
 
-// --- mentions ---------------------------------------------------------------------------------------------------------
+// --- mentions
+// ---------------------------------------------------------------------------------------------------------
 
 void note_mentions(BodyFacts& facts, const TokenList& list) {
     static constexpr std::array<std::string_view, 7> complex_functions{
@@ -248,7 +276,8 @@ void note_mentions(BodyFacts& facts, const TokenList& list) {
             note_mentions(facts, Directive(word).list);
             continue;
         }
-        if (!is_name(tokens[k])) continue;
+        if (!is_name(tokens[k]))
+            continue;
         facts.identifiers.emplace_back(word);
         const bool called = k + 1 < tokens.size() && tokens[k + 1].is("(");
         facts.mentions_complex |=
@@ -257,8 +286,10 @@ void note_mentions(BodyFacts& facts, const TokenList& list) {
         const bool bfloat = has(word, "bfloat16") || has(word, "bf16");
         facts.mentions_bfloat16 |= bfloat;
         // __hadd and its kind serve both types.
-        facts.mentions_half |= has(word, "float16") ? !bfloat : has(word, "half") || has(word, "fp16");
-        if (word.starts_with("__h")) facts.mentions_half = facts.mentions_bfloat16 = true;
+        facts.mentions_half |=
+            has(word, "float16") ? !bfloat : has(word, "half") || has(word, "fp16");
+        if (word.starts_with("__h"))
+            facts.mentions_half = facts.mentions_bfloat16 = true;
     }
 }
 
@@ -277,7 +308,8 @@ BodyFacts find_body_facts(const BodyTexts& texts, std::span<const Param> params)
     Macros macros;
     macros.read(texts.options);
     for (const auto& token : preamble.tokens)
-        if (token.kind == Token::Kind::directive) macros.read(token.text);
+        if (token.kind == Token::Kind::directive)
+            macros.read(token.text);
 
     std::vector<Token> inside; // the operation without its #pragma and #line
     std::vector<Token> all;    // inside the kernel: operation, loop_prep, after_loop
@@ -290,7 +322,8 @@ BodyFacts find_body_facts(const BodyTexts& texts, std::span<const Param> params)
                 continue;
             }
             all.push_back(token);
-            if (list == &operation) inside.push_back(token);
+            if (list == &operation)
+                inside.push_back(token);
         }
     if (hidden || macros.may_hide(all)) {
         assume_everything(facts);

@@ -1,5 +1,5 @@
-// What the text of the bodies tells without a compiler. Sure or silent: where the text is not understood,
-// every fact takes its costly value.
+// What the text of the bodies tells without a compiler. Sure or silent: where the text is not
+// understood, every fact takes its costly value.
 #pragma once
 #include "compiler/spec/kernel_spec.h"
 

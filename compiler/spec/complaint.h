@@ -15,7 +15,8 @@ struct Complaint {
     std::string help;                 // may be empty
 };
 
-// "kernel 'saxpy': headline", then the rest, each line indented by four spaces; without the front if `kernel` is "".
+// "kernel 'saxpy': headline", then the rest, each line indented by four spaces; without the front
+// if `kernel` is "".
 [[nodiscard]] std::string format_complaint(std::string_view kernel, const Complaint& complaint);
 
 // `line` and the carets below it, indented by four; columns count characters, not bytes.
@@ -24,7 +25,8 @@ struct Complaint {
 // A list on one line: every newline, tab and the like becomes a space, so that positions stay.
 [[nodiscard]] std::string flatten(std::string_view list);
 
-// "T a, T x -> T out"; positions in the first list stay, those in the second are shifted by `out_offset`.
+// "T a, T x -> T out"; positions in the first list stay, those in the second are shifted by
+// `out_offset`.
 struct JoinedLists {
     std::string line;
     std::size_t out_offset = 0;

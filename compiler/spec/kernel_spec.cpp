@@ -14,7 +14,8 @@ namespace quern {
 namespace {
 
 void check_kernel_name(std::string_view name) {
-    if (is_identifier(name) && !is_cpp_keyword(name)) return;
+    if (is_identifier(name) && !is_cpp_keyword(name))
+        return;
     throw SpecError(join("Invalid kernel name: \"", name, "\"\n    help: ",
                          is_cpp_keyword(name)
                              ? "it is a word of C++; choose another name"
@@ -50,16 +51,18 @@ ElementwiseSpec make_elementwise_spec(const ElementwiseText& text) {
 
     const auto lists = join_lists(text.in_params, text.out_params);
     const auto inputs = read_list(text.in_params, false, {text.name, lists.line, 0});
-    const auto outputs = read_list(text.out_params, true, {text.name, lists.line, lists.out_offset});
+    const auto outputs =
+        read_list(text.out_params, true, {text.name, lists.line, lists.out_offset});
     std::vector<std::size_t> columns;
     append(inputs, 0, spec.params, columns);
     append(outputs, lists.out_offset, spec.params, columns);
     spec.nin = static_cast<int>(inputs.size());
     spec.nout = static_cast<int>(outputs.size());
     if (spec.params.empty())
-        throw SpecError(join("kernel '", text.name,
-                             "': both parameter lists are empty\n    help: a kernel needs a parameter to work on, "
-                             "ElementwiseKernel(\"T x\", \"T y\", \"y = x\") for example"));
+        throw SpecError(join(
+            "kernel '", text.name,
+            "': both parameter lists are empty\n    help: a kernel needs a parameter to work on, "
+            "ElementwiseKernel(\"T x\", \"T y\", \"y = x\") for example"));
     check_together(spec.params, columns, {text.name, lists.line, 0});
 
     spec.operation = text.operation;
@@ -72,7 +75,8 @@ ElementwiseSpec make_elementwise_spec(const ElementwiseText& text) {
     spec.options = text.options;
     spec.origin = text.origin;
     spec.facts = find_body_facts(
-        {spec.operation, spec.loop_prep, spec.after_loop, spec.preamble, spec.options}, spec.params);
+        {spec.operation, spec.loop_prep, spec.after_loop, spec.preamble, spec.options},
+        spec.params);
     return spec;
 }
 

@@ -30,7 +30,8 @@ std::vector<Word> split_words(std::string_view list, std::size_t begin, std::siz
             continue;
         }
         const std::size_t start = at;
-        while (at < end && !is_space(list[at])) ++at;
+        while (at < end && !is_space(list[at]))
+            ++at;
         words.push_back({list.substr(start, at - start), start});
     }
     return words;
@@ -43,7 +44,8 @@ class ListReader {
 
     std::vector<ListedParam> read() const {
         std::vector<ListedParam> params;
-        if (std::ranges::all_of(list_, is_space)) return params;
+        if (std::ranges::all_of(list_, is_space))
+            return params;
         for (std::size_t begin = 0; begin <= list_.size();) {
             const auto end = std::min(list_.find(',', begin), list_.size());
             params.push_back(read_param(begin, end));
@@ -54,23 +56,28 @@ class ListReader {
 
   private:
     [[noreturn]] void refuse(std::string headline, std::size_t column, std::string help) const {
-        throw SpecError(format_complaint(
-            place_.kernel, {std::move(headline), std::string(place_.line), {place_.offset + column}, {},
-                            std::move(help)}));
+        throw SpecError(format_complaint(place_.kernel, {std::move(headline),
+                                                         std::string(place_.line),
+                                                         {place_.offset + column},
+                                                         {},
+                                                         std::move(help)}));
     }
 
     ListedParam read_param(std::size_t begin, std::size_t end) const {
         const auto words = split_words(list_, begin, end);
         if (words.empty())
-            refuse("Syntax error: an empty parameter", begin, "leave out the comma, or write TYPE NAME");
+            refuse("Syntax error: an empty parameter", begin,
+                   "leave out the comma, or write TYPE NAME");
         if (words.size() < 2)
-            refuse(join("Syntax error: ", words[0].text), words[0].column, help_for_one_word(words[0].text));
+            refuse(join("Syntax error: ", words[0].text), words[0].column,
+                   help_for_one_word(words[0].text));
         const Word &type = words[words.size() - 2], &name = words.back();
 
         ListedParam found;
         Param& param = found.param;
         param.output = output_;
-        for (const auto& word : std::span(words).first(words.size() - 2)) read_keyword(word, param);
+        for (const auto& word : std::span(words).first(words.size() - 2))
+            read_keyword(word, param);
         read_type(type, param);
         check_name(name);
         param.name = name.text;
@@ -81,8 +88,10 @@ class ListReader {
     }
 
     static std::string help_for_one_word(std::string_view word) {
-        if (word.size() == 1 || find_dtype(word)) return join("give it a name: \"", word, " x\"");
-        if (is_identifier(word)) return join("give it a type: \"T ", word, "\"");
+        if (word.size() == 1 || find_dtype(word))
+            return join("give it a name: \"", word, " x\"");
+        if (is_identifier(word))
+            return join("give it a type: \"T ", word, "\"");
         return "a parameter is \"[raw] TYPE NAME\"";
     }
 
@@ -95,7 +104,8 @@ class ListReader {
                        "outputs can be written as they are; leave the word out");
             param.non_const = true;
         } else {
-            refuse(join("Unknown keyword \"", word.text, '"'), word.column, help_for_keyword(word.text));
+            refuse(join("Unknown keyword \"", word.text, '"'), word.column,
+                   help_for_keyword(word.text));
         }
     }
 
@@ -110,13 +120,14 @@ class ListReader {
 
     void read_type(const Word& type, Param& param) const {
         if (type.text == "raw" || type.text == "_non_const")
-            refuse(join("Syntax error: \"", type.text, "\" stands where the type should"), type.column,
-                   "a parameter is \"[raw] TYPE NAME\"");
+            refuse(join("Syntax error: \"", type.text, "\" stands where the type should"),
+                   type.column, "a parameter is \"[raw] TYPE NAME\"");
         if (type.text.size() == 1) {
             const char letter = type.text.front();
             if (!is_ascii_letter(letter)) {
                 const auto dtype = find_dtype(type.text);
-                refuse(join("a type of one character must be a letter, not \"", type.text, '"'), type.column,
+                refuse(join("a type of one character must be a letter, not \"", type.text, '"'),
+                       type.column,
                        dtype ? join("write it out: ", row(*dtype).name) : "T is the usual one");
             }
             if (letter == 'i' || letter == 'n')
@@ -133,8 +144,8 @@ class ListReader {
     }
 
     void check_name(const Word& name) const {
-        static constexpr std::array<std::string_view, 5> builtins{"threadIdx", "blockIdx", "blockDim",
-                                                                  "gridDim", "warpSize"};
+        static constexpr std::array<std::string_view, 5> builtins{
+            "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"};
         const auto text = name.text;
         if (text == "i")
             refuse("Can not use 'i' as a parameter name: it is the loop's index", name.column,
@@ -147,12 +158,18 @@ class ListReader {
         const auto reserve = [&](std::string_view reason) {
             refuse(join('\'', text, "' is reserved: ", reason), name.column, "choose another name");
         };
-        if (text == "n") reserve("it is the loop's size");
-        if (text.starts_with("_ind")) reserve("_ind is the loop's indexer");
-        if (text.starts_with("__")) reserve("names beginning with __ belong to the compiler");
-        if (text.starts_with("quern_")) reserve("names beginning with quern_ belong to generated code");
-        if (is_cpp_keyword(text)) reserve("it is a word of C++");
-        if (std::ranges::find(builtins, text) != builtins.end()) reserve("it is a variable of CUDA");
+        if (text == "n")
+            reserve("it is the loop's size");
+        if (text.starts_with("_ind"))
+            reserve("_ind is the loop's indexer");
+        if (text.starts_with("__"))
+            reserve("names beginning with __ belong to the compiler");
+        if (text.starts_with("quern_"))
+            reserve("names beginning with quern_ belong to generated code");
+        if (is_cpp_keyword(text))
+            reserve("it is a word of C++");
+        if (std::ranges::find(builtins, text) != builtins.end())
+            reserve("it is a variable of CUDA");
     }
 
     std::string_view list_;
@@ -162,13 +179,17 @@ class ListReader {
 
 // Optimal string alignment: a swap of neighbours is one mistake, as typing makes them.
 std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
-    for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
+    std::vector<std::vector<std::size_t>> cost(a.size() + 1,
+                                               std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i)
+        cost[i][0] = i;
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        cost[0][j] = j;
     for (std::size_t i = 1; i <= a.size(); ++i)
         for (std::size_t j = 1; j <= b.size(); ++j) {
             const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-            cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+            cost[i][j] =
+                std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
         }
@@ -183,22 +204,28 @@ std::vector<ListedParam> read_list(std::string_view list, bool output, const Lis
 
 void check_together(const std::vector<Param>& params, const std::vector<std::size_t>& columns,
                     const ListPlace& place) {
-    const auto refuse = [&](std::string headline, std::vector<std::size_t> marked, std::string help) {
-        throw SpecError(format_complaint(place.kernel, {std::move(headline), std::string(place.line),
-                                                        std::move(marked), {}, std::move(help)}));
+    const auto refuse = [&](std::string headline, std::vector<std::size_t> marked,
+                            std::string help) {
+        throw SpecError(format_complaint(place.kernel, {std::move(headline),
+                                                        std::string(place.line),
+                                                        std::move(marked),
+                                                        {},
+                                                        std::move(help)}));
     };
     if (params.size() > max_params)
-        refuse(join(params.size(), " parameters are more than the ", max_params, " that a kernel can take"),
+        refuse(join(params.size(), " parameters are more than the ", max_params,
+                    " that a kernel can take"),
                {columns[max_params]}, "pack some of them into one array");
     for (std::size_t k = 0; k < params.size(); ++k) {
         for (std::size_t j = 0; j < k; ++j)
             if (params[j].name == params[k].name)
-                refuse(join("two parameters are called '", params[k].name, '\''), {columns[j], columns[k]},
-                       "give one of them another name");
+                refuse(join("two parameters are called '", params[k].name, '\''),
+                       {columns[j], columns[k]}, "give one of them another name");
         for (std::size_t j = 0; j < params.size(); ++j)
-            if (params[j].placeholder != 0 && params[k].name == std::string_view(&params[j].placeholder, 1))
-                refuse(join('\'', params[k].name, "' is both a placeholder and a parameter"), {columns[k]},
-                       "give the parameter another name");
+            if (params[j].placeholder != 0 &&
+                params[k].name == std::string_view(&params[j].placeholder, 1))
+                refuse(join('\'', params[k].name, "' is both a placeholder and a parameter"),
+                       {columns[k]}, "give the parameter another name");
     }
 }
 
@@ -206,14 +233,20 @@ std::string help_for_type(std::string_view type) {
     struct Habit {
         std::string_view c, numpy;
     };
-    static constexpr std::array<Habit, 8> habits{{{"char", "int8"}, {"uchar", "uint8"},
-                                                  {"size_t", "uint64"}, {"ptrdiff_t", "int64"},
-                                                  {"int8_t", "int8"}, {"uint8_t", "uint8"},
-                                                  {"__half", "float16"}, {"boolean", "bool"}}};
+    static constexpr std::array<Habit, 8> habits{{{"char", "int8"},
+                                                  {"uchar", "uint8"},
+                                                  {"size_t", "uint64"},
+                                                  {"ptrdiff_t", "int64"},
+                                                  {"int8_t", "int8"},
+                                                  {"uint8_t", "uint8"},
+                                                  {"__half", "float16"},
+                                                  {"boolean", "bool"}}};
     for (const auto& habit : habits)
-        if (type == habit.c) return join("NumPy calls it ", habit.numpy);
+        if (type == habit.c)
+            return join("NumPy calls it ", habit.numpy);
     if (const auto mark = type.find_first_of("*&["); mark != std::string_view::npos && mark > 0)
-        return join("arrays need no mark: write \"raw ", type.substr(0, mark), "\" for a whole array");
+        return join("arrays need no mark: write \"raw ", type.substr(0, mark),
+                    "\" for a whole array");
     if (type.ends_with("_t") && find_dtype(type.substr(0, type.size() - 2)))
         return join("NumPy calls it ", type.substr(0, type.size() - 2));
 
@@ -224,15 +257,18 @@ std::string help_for_type(std::string_view type) {
     std::vector<Near> near;
     const std::size_t limit = std::max<std::size_t>(1, type.size() / 3);
     for (const auto& entry : dtype_table)
-        if (const auto steps = distance(type, entry.name); steps <= limit) near.push_back({steps, entry.name});
+        if (const auto steps = distance(type, entry.name); steps <= limit)
+            near.push_back({steps, entry.name});
     std::ranges::stable_sort(near, {}, &Near::distance);
     if (near.empty()) {
         std::string names;
-        for (const auto& entry : dtype_table) names += join(entry.name, ", ");
+        for (const auto& entry : dtype_table)
+            names += join(entry.name, ", ");
         return join("types are ", names, "or one letter for a placeholder");
     }
     // Of equally near ones name all, of farther ones none.
-    const auto last = std::ranges::find_if(near, [&](const Near& n) { return n.distance > near[0].distance; });
+    const auto last =
+        std::ranges::find_if(near, [&](const Near& n) { return n.distance > near[0].distance; });
     near.erase(last, near.end());
     std::string names(near[0].name);
     for (std::size_t k = 1; k < near.size(); ++k)

@@ -1,4 +1,5 @@
-// One parameter list, read with a view of where it stands, so that complaints can show the whole line.
+// One parameter list, read with a view of where it stands, so that complaints can show the whole
+// line.
 #pragma once
 #include "compiler/spec/kernel_spec.h"
 
@@ -23,11 +24,13 @@ struct ListedParam {
     std::size_t name_column = 0; // of its name, in its own list
 };
 
-// Words, types and names of each parameter are checked; names are not yet compared with one another. Throws SpecError.
+// Words, types and names of each parameter are checked; names are not yet compared with one
+// another. Throws SpecError.
 [[nodiscard]] std::vector<ListedParam> read_list(std::string_view list, bool output,
                                                  const ListPlace& place);
 
-// Duplicate names, names that are placeholders, too many: over both lists. `columns` are those of the names in the line.
+// Duplicate names, names that are placeholders, too many: over both lists. `columns` are those of
+// the names in the line.
 void check_together(const std::vector<Param>& params, const std::vector<std::size_t>& columns,
                     const ListPlace& place);
 

@@ -12,7 +12,8 @@ class Parser {
 
     std::vector<Statement> body() {
         std::vector<Statement> list;
-        while (at_ < tokens_.size()) list.push_back(statement(0));
+        while (at_ < tokens_.size())
+            list.push_back(statement(0));
         return list;
     }
 
@@ -31,20 +32,26 @@ class Parser {
         return found;
     }
     void expect(std::string_view text) {
-        if (!accept(text)) throw GiveUp{};
+        if (!accept(text))
+            throw GiveUp{};
     }
 
     // From an opening bracket to just after the one that closes it.
     void skip_brackets() {
         std::vector<char> closing;
         do {
-            if (at_ >= tokens_.size()) throw GiveUp{};
+            if (at_ >= tokens_.size())
+                throw GiveUp{};
             const auto& token = tokens_[at_++];
-            if (token.is("(")) closing.push_back(')');
-            else if (token.is("[")) closing.push_back(']');
-            else if (token.is("{")) closing.push_back('}');
+            if (token.is("("))
+                closing.push_back(')');
+            else if (token.is("["))
+                closing.push_back(']');
+            else if (token.is("{"))
+                closing.push_back('}');
             else if (token.is(")") || token.is("]") || token.is("}")) {
-                if (token.text.front() != closing.back()) throw GiveUp{};
+                if (token.text.front() != closing.back())
+                    throw GiveUp{};
                 closing.pop_back();
             }
         } while (!closing.empty());
@@ -52,17 +59,20 @@ class Parser {
 
     std::span<const Token> parenthesised() {
         const auto open = at_;
-        if (!here("(")) throw GiveUp{};
+        if (!here("("))
+            throw GiveUp{};
         skip_brackets();
         return tokens_.subspan(open + 1, at_ - open - 2);
     }
 
     Statement statement(int depth) {
-        if (depth > max_depth || at_ >= tokens_.size()) throw GiveUp{};
+        if (depth > max_depth || at_ >= tokens_.size())
+            throw GiveUp{};
         using Kind = Statement::Kind;
         if (accept("{")) {
             Statement block{Kind::compound, {}, {}};
-            while (!here("}")) block.children.push_back(statement(depth + 1));
+            while (!here("}"))
+                block.children.push_back(statement(depth + 1));
             ++at_;
             return block;
         }
@@ -70,7 +80,8 @@ class Parser {
             accept("constexpr");
             Statement branch{Kind::branch, parenthesised(), {}};
             branch.children.push_back(statement(depth + 1));
-            if (accept("else")) branch.children.push_back(statement(depth + 1));
+            if (accept("else"))
+                branch.children.push_back(statement(depth + 1));
             return branch;
         }
         if (accept("for") || accept("while")) {
@@ -83,7 +94,8 @@ class Parser {
             loop.children.push_back(statement(depth + 1));
             expect("while");
             loop.head = parenthesised();
-            if (at_ < tokens_.size()) expect(";");
+            if (at_ < tokens_.size())
+                expect(";");
             return loop;
         }
         if (accept("switch")) {
@@ -91,9 +103,11 @@ class Parser {
             choice.children.push_back(statement(depth + 1));
             return choice;
         }
-        if (here("case") || (here("default") && after(":"))) return label(depth);
+        if (here("case") || (here("default") && after(":")))
+            return label(depth);
         const bool word = at_ < tokens_.size() && tokens_[at_].kind == Token::Kind::identifier;
-        if (word && after(":")) return label(depth);
+        if (word && after(":"))
+            return label(depth);
         return simple();
     }
 
@@ -103,26 +117,34 @@ class Parser {
         const bool named = !here("case") && !here("default");
         int open_questions = 0; // case a ? b : c:
         for (;; ++at_) {
-            if (at_ >= tokens_.size() || here(";") || here("{") || here("}")) throw GiveUp{};
-            if (here("?")) ++open_questions;
-            if (here(":") && open_questions-- == 0) break;
+            if (at_ >= tokens_.size() || here(";") || here("{") || here("}"))
+                throw GiveUp{};
+            if (here("?"))
+                ++open_questions;
+            if (here(":") && open_questions-- == 0)
+                break;
         }
-        if (!named) label.head = tokens_.subspan(begin, at_ - begin);
+        if (!named)
+            label.head = tokens_.subspan(begin, at_ - begin);
         ++at_;
         // A label may close a block: `default: }`.
-        if (at_ < tokens_.size() && !here("}")) label.children.push_back(statement(depth + 1));
+        if (at_ < tokens_.size() && !here("}"))
+            label.children.push_back(statement(depth + 1));
         return label;
     }
 
     Statement simple() {
-        static constexpr std::string_view foreign[] = {"else", "try", "catch", "asm", "__asm",
-                                                       "__asm__", "namespace", ")", "]", "}"};
+        static constexpr std::string_view foreign[] = {
+            "else", "try", "catch", "asm", "__asm", "__asm__", "namespace", ")", "]", "}"};
         const auto begin = at_;
         while (at_ < tokens_.size() && !here(";")) {
             for (const auto word : foreign)
-                if (here(word)) throw GiveUp{};
-            if (here("(") || here("[") || here("{")) skip_brackets();
-            else ++at_;
+                if (here(word))
+                    throw GiveUp{};
+            if (here("(") || here("[") || here("{"))
+                skip_brackets();
+            else
+                ++at_;
         }
         Statement found{Statement::Kind::simple, tokens_.subspan(begin, at_ - begin), {}};
         accept(";");

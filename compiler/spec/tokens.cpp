@@ -27,7 +27,8 @@ class Reader {
     explicit Reader(std::string_view text) : text_(text) {}
 
     TokenList read() {
-        while (at_ < text_.size()) step();
+        while (at_ < text_.size())
+            step();
         return std::move(list_);
     }
 
@@ -60,7 +61,8 @@ class Reader {
             skip_number();
             emit(Token::Kind::number, begin);
         } else if (is_letter(c)) {
-            while (is_letter(peek()) || is_digit(peek())) ++at_;
+            while (is_letter(peek()) || is_digit(peek()))
+                ++at_;
             after_word(begin);
         } else if (c == '"' || c == '\'') {
             skip_quoted(c);
@@ -74,7 +76,8 @@ class Reader {
     // A word may be the prefix of a literal: u8"...", LR"(...)".
     void after_word(std::size_t begin) {
         const auto word = text_.substr(begin, at_ - begin);
-        const bool raw = word == "R" || word == "u8R" || word == "uR" || word == "UR" || word == "LR";
+        const bool raw =
+            word == "R" || word == "u8R" || word == "uR" || word == "UR" || word == "LR";
         const bool prefix = word == "u8" || word == "u" || word == "U" || word == "L";
         if (raw && peek() == '"') {
             skip_raw_string();
@@ -89,7 +92,8 @@ class Reader {
     }
 
     void skip_splice() {
-        // Between tokens a spliced line is only a space; glued to a name it could join two halves of it.
+        // Between tokens a spliced line is only a space; glued to a name it could join two halves
+        // of it.
         list_.odd = true;
         ++at_;
     }
@@ -193,23 +197,38 @@ class Reader {
 
 // Sorted, for binary search. Alternative spellings (and, bitand, ...) are keywords too.
 constexpr std::array<std::string_view, 96> keywords{
-    "alignas",      "alignof",       "and",          "and_eq",     "asm",       "auto",
-    "bitand",       "bitor",         "bool",         "break",      "case",      "catch",
-    "char",         "char16_t",      "char32_t",     "char8_t",    "class",     "co_await",
-    "co_return",    "co_yield",      "compl",        "concept",    "const",     "const_cast",
-    "consteval",    "constexpr",     "constinit",    "continue",   "decltype",  "default",
-    "delete",       "do",            "double",       "dynamic_cast", "else",    "enum",
-    "explicit",     "export",        "extern",       "false",      "float",     "for",
-    "friend",       "goto",          "if",           "inline",     "int",       "long",
-    "mutable",      "namespace",     "new",          "noexcept",   "not",       "not_eq",
-    "nullptr",      "operator",      "or",           "or_eq",      "private",   "protected",
-    "public",       "register",      "reinterpret_cast", "requires", "return",
-    "short",        "signed",        "sizeof",       "static",     "static_assert", "static_cast",
-    "struct",       "switch",        "template",     "this",       "thread_local", "throw",
-    "true",         "try",           "typedef",      "typeid",     "typename",  "typeof",
-    "union",        "unsigned",      "using",        "virtual",    "void",      "volatile",
-    "wchar_t",      "while",         "xor",          "xor_eq",     "__asm",     "__asm__",
-    "__restrict__"};
+    "alignas",       "alignof",     "and",
+    "and_eq",        "asm",         "auto",
+    "bitand",        "bitor",       "bool",
+    "break",         "case",        "catch",
+    "char",          "char16_t",    "char32_t",
+    "char8_t",       "class",       "co_await",
+    "co_return",     "co_yield",    "compl",
+    "concept",       "const",       "const_cast",
+    "consteval",     "constexpr",   "constinit",
+    "continue",      "decltype",    "default",
+    "delete",        "do",          "double",
+    "dynamic_cast",  "else",        "enum",
+    "explicit",      "export",      "extern",
+    "false",         "float",       "for",
+    "friend",        "goto",        "if",
+    "inline",        "int",         "long",
+    "mutable",       "namespace",   "new",
+    "noexcept",      "not",         "not_eq",
+    "nullptr",       "operator",    "or",
+    "or_eq",         "private",     "protected",
+    "public",        "register",    "reinterpret_cast",
+    "requires",      "return",      "short",
+    "signed",        "sizeof",      "static",
+    "static_assert", "static_cast", "struct",
+    "switch",        "template",    "this",
+    "thread_local",  "throw",       "true",
+    "try",           "typedef",     "typeid",
+    "typename",      "typeof",      "union",
+    "unsigned",      "using",       "virtual",
+    "void",          "volatile",    "wchar_t",
+    "while",         "xor",         "xor_eq",
+    "__asm",         "__asm__",     "__restrict__"};
 
 constexpr std::size_t plain_keywords = keywords.size() - 3; // the last three stand out of order
 

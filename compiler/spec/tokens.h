@@ -1,5 +1,6 @@
-// C++ text as tokens: just enough of the language to tell names from comments, strings and directives.
-// Never fails; text that it cannot read surely sets `odd`, and readers then assume the worst.
+// C++ text as tokens: just enough of the language to tell names from comments, strings and
+// directives. Never fails; text that it cannot read surely sets `odd`, and readers then assume the
+// worst.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@ struct Token {
     enum class Kind : std::uint8_t {
         identifier, // keywords too
         number,
-        string,    // plain and raw, with prefix
+        string, // plain and raw, with prefix
         character,
         punctuation, // longest match: "<<=", "->", "::"
         directive,   // a whole preprocessor line with its continuations, from '#'

@@ -20,7 +20,8 @@ TEST(Promote, AllPairs) {
 TEST(Promote, WeakScalars) {
     for (std::size_t kind = 0; kind < 4; ++kind)
         for (std::size_t a = 0; a < dtype_count; ++a)
-            EXPECT_EQ(static_cast<int>(result_type(at(a), static_cast<WeakScalar>(kind))), expected_weak[kind][a])
+            EXPECT_EQ(static_cast<int>(result_type(at(a), static_cast<WeakScalar>(kind))),
+                      expected_weak[kind][a])
                 << row(at(a)).name << " and weak kind " << kind;
     EXPECT_EQ(default_dtype(WeakScalar::boolean), DType::boolean);
     EXPECT_EQ(default_dtype(WeakScalar::integer), DType::int64);
@@ -40,11 +41,13 @@ TEST(Promote, Examples) { // by hand, so that a wrong generator shows
 }
 
 TEST(Promote, Casts) {
-    const char* const* tables[] = {expected_no, expected_equiv, expected_safe, expected_same_kind, expected_unsafe};
+    const char* const* tables[] = {expected_no, expected_equiv, expected_safe, expected_same_kind,
+                                   expected_unsafe};
     for (std::size_t casting = 0; casting < 5; ++casting)
         for (std::size_t a = 0; a < dtype_count; ++a)
             for (std::size_t b = 0; b < dtype_count; ++b)
-                EXPECT_EQ(can_cast(at(a), at(b), static_cast<Casting>(casting)), tables[casting][a][b] == '1')
+                EXPECT_EQ(can_cast(at(a), at(b), static_cast<Casting>(casting)),
+                          tables[casting][a][b] == '1')
                     << row(at(a)).name << " to " << row(at(b)).name << ", casting " << casting;
 }
 

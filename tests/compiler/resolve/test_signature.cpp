@@ -52,7 +52,8 @@ TEST(Resolve, InputArraysDecide) {
 
 TEST(Resolve, GivenOutputsDecideFirst) {
     const auto kernel = spec("T x", "T y");
-    EXPECT_EQ(resolve(kernel, std::vector{scalar(), array(DType::int8)}).params[0].dtype, DType::int8);
+    EXPECT_EQ(resolve(kernel, std::vector{scalar(), array(DType::int8)}).params[0].dtype,
+              DType::int8);
     EXPECT_EQ(refusal(kernel, {array(DType::float64), array(DType::float32)}),
               "kernel 'saxpy': T is both float32 and float64\n"
               "    T x -> T y\n"
@@ -62,9 +63,10 @@ TEST(Resolve, GivenOutputsDecideFirst) {
 }
 
 TEST(Resolve, PlaceholdersInOrderOfAppearance) {
-    const auto signature = resolve(spec("int32 k, U x, T y", "V z, T w"),
-                                   std::vector{scalar(), array(DType::complex64), array(DType::float16),
-                                               array(DType::boolean), missing()});
+    const auto signature =
+        resolve(spec("int32 k, U x, T y", "V z, T w"),
+                std::vector{scalar(), array(DType::complex64), array(DType::float16),
+                            array(DType::boolean), missing()});
     EXPECT_EQ(signature.placeholders,
               (Placeholders{{'U', "complex<float>"}, {'T', "float16"}, {'V', "bool"}}));
     EXPECT_EQ(signature.params[0].dtype, DType::int32);
@@ -92,13 +94,15 @@ TEST(Resolve, TwoArraysDisagree) {
               "         ^    ^\n"
               "    x is float32 (argument 2), y is float64 (argument 3)\n"
               "    help: cast one of them, or give y its own variable: \"T a, T x, U y -> T out\"");
-    EXPECT_EQ(refusal(spec("T x, raw T y, U u, V v", "T out"),
-                      {array(DType::int8), array(DType::uint8), array(DType::int8), array(DType::int8)}),
-              "kernel 'saxpy': T is both int8 and uint8\n"
-              "    T x, raw T y, U u, V v -> T out\n"
-              "    ^        ^\n"
-              "    x is int8 (argument 1), y is uint8 (argument 2)\n"
-              "    help: cast one of them, or give y its own variable: \"T x, raw W y, U u, V v -> T out\"");
+    EXPECT_EQ(
+        refusal(spec("T x, raw T y, U u, V v", "T out"),
+                {array(DType::int8), array(DType::uint8), array(DType::int8), array(DType::int8)}),
+        "kernel 'saxpy': T is both int8 and uint8\n"
+        "    T x, raw T y, U u, V v -> T out\n"
+        "    ^        ^\n"
+        "    x is int8 (argument 1), y is uint8 (argument 2)\n"
+        "    help: cast one of them, or give y its own variable: \"T x, raw W y, U u, V v -> T "
+        "out\"");
 }
 
 TEST(Resolve, ArraysAgainstFixedTypes) {
@@ -117,27 +121,31 @@ TEST(Resolve, ArraysAgainstFixedTypes) {
 TEST(Resolve, NumberOfArguments) {
     const auto kernel = spec("T a, T x", "T out");
     EXPECT_EQ(refusal(kernel, {array(DType::int8)}),
-              "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 2, or 3 with the output, but 1 was "
+              "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 2, or 3 with the "
+              "output, but 1 was "
               "given\n"
               "    T a, T x -> T out\n"
               "         ^\n"
               "    help: the first that is missing is x");
     EXPECT_EQ(refusal(kernel, std::vector(5, array(DType::int8))),
-              "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 2, or 3 with the output, but 5 were "
+              "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 2, or 3 with the "
+              "output, but 5 were "
               "given\n"
               "    T a, T x -> T out\n"
               "    help: leave out the last 2");
     EXPECT_EQ(refusal(spec("T x", "T y, T z"), {array(DType::int8), array(DType::int8)}),
-              "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 1, or 3 with the outputs, but 2 were "
+              "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 1, or 3 with the "
+              "outputs, but 2 were "
               "given\n"
               "    T x -> T y, T z\n"
               "                ^\n"
               "    help: give all 2 outputs or none");
-    EXPECT_EQ(refusal(spec("raw T x", ""), {}),
-              "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 1, but 0 were given\n"
-              "    raw T x ->\n"
-              "        ^\n"
-              "    help: the first that is missing is x");
+    EXPECT_EQ(
+        refusal(spec("raw T x", ""), {}),
+        "kernel 'saxpy': Wrong number of arguments for 'saxpy': it takes 1, but 0 were given\n"
+        "    raw T x ->\n"
+        "        ^\n"
+        "    help: the first that is missing is x");
 }
 
 TEST(Resolve, ScalarsWhereArraysBelong) {
@@ -171,12 +179,13 @@ TEST(Resolve, NothingDecides) {
               "           ^\n"
               "    y is not given\n"
               "    help: give the output, or write the type: \"T x -> float32 y\"");
-    EXPECT_EQ(refusal(spec("T x, S a", "T y"), {array(DType::int8), scalar(DType::float32)}, undecided),
-              "kernel 'saxpy': nothing decides S\n"
-              "    T x, S a -> T y\n"
-              "         ^\n"
-              "    a is a scalar (argument 2); scalars do not decide types\n"
-              "    help: write the type: \"T x, float32 a -> T y\"");
+    EXPECT_EQ(
+        refusal(spec("T x, S a", "T y"), {array(DType::int8), scalar(DType::float32)}, undecided),
+        "kernel 'saxpy': nothing decides S\n"
+        "    T x, S a -> T y\n"
+        "         ^\n"
+        "    a is a scalar (argument 2); scalars do not decide types\n"
+        "    help: write the type: \"T x, float32 a -> T y\"");
 }
 
 TEST(Resolve, Structures) {
@@ -187,9 +196,10 @@ TEST(Resolve, Structures) {
     EXPECT_EQ(signature.params[1].layout->spelling, "quern_struct_1");
     EXPECT_FALSE(signature.params[1].is_array);
     EXPECT_FALSE(signature.params[0].layout);
-    EXPECT_EQ(refusal(spec("S s, S t, T x", "T y"),
-                      {structure("quern_struct_1"), structure("quern_struct_1"), array(DType::int8)}),
-              "accepted");
+    EXPECT_EQ(
+        refusal(spec("S s, S t, T x", "T y"),
+                {structure("quern_struct_1"), structure("quern_struct_1"), array(DType::int8)}),
+        "accepted");
 }
 
 TEST(Resolve, StructuresInTheWrongPlace) {
@@ -198,7 +208,8 @@ TEST(Resolve, StructuresInTheWrongPlace) {
               "    float32 s, T x -> T y\n"
               "    ^\n"
               "    help: give s a type variable: \"U s\"");
-    EXPECT_EQ(refusal(spec("S s, S t, T x", "T y"), {structure("s1"), structure("s2"), array(DType::int8)}),
+    EXPECT_EQ(refusal(spec("S s, S t, T x", "T y"),
+                      {structure("s1"), structure("s2"), array(DType::int8)}),
               "kernel 'saxpy': Type is mismatched: S is two different structures\n"
               "    S s, S t, T x -> T y\n"
               "    ^    ^\n"
@@ -219,21 +230,25 @@ TEST(Resolve, StructuresInTheWrongPlace) {
     EXPECT_EQ(refusal(spec("S s, S a, T x", "T y"), {structure("s1"), scalar(), array(DType::int8)})
                   .substr(0, 76),
               "kernel 'saxpy': Type is mismatched: S is a structure, which a cannot be\n    ");
-    EXPECT_EQ(refusal(spec("raw S s, T x", "T y"), {structure("s1"), array(DType::int8)}).substr(0, 75),
-              "kernel 'saxpy': raw parameter s must be an array, argument 1 is a structure");
+    EXPECT_EQ(
+        refusal(spec("raw S s, T x", "T y"), {structure("s1"), array(DType::int8)}).substr(0, 75),
+        "kernel 'saxpy': raw parameter s must be an array, argument 1 is a structure");
     EXPECT_EQ(refusal(spec("T x", "T y"), {array(DType::int8), structure("s1")}).substr(0, 68),
               "kernel 'saxpy': output y must be an array, argument 2 is a structure");
 }
 
-TEST(Resolve, ChecksComeInOrder) { // number, then kinds in order, then votes, then what is undecided
+TEST(Resolve,
+     ChecksComeInOrder) { // number, then kinds in order, then votes, then what is undecided
     const auto kernel = spec("raw T a, float32 x, S s", "T out");
     EXPECT_EQ(refusal(kernel, {scalar()}).substr(16, 15), "Wrong number of");
-    EXPECT_EQ(refusal(kernel, {scalar(), structure("s1"), scalar()}).substr(16, 15), "raw parameter a");
+    EXPECT_EQ(refusal(kernel, {scalar(), structure("s1"), scalar()}).substr(16, 15),
+              "raw parameter a");
     EXPECT_EQ(refusal(kernel, {array(DType::int8), array(DType::int8), scalar()}).substr(16, 18),
               "Type is mismatched");
-    EXPECT_EQ(refusal(kernel, {array(DType::int8), array(DType::float32), scalar()}, ErrorKind::undecided)
-                  .substr(16, 17),
-              "nothing decides S");
+    EXPECT_EQ(
+        refusal(kernel, {array(DType::int8), array(DType::float32), scalar()}, ErrorKind::undecided)
+            .substr(16, 17),
+        "nothing decides S");
 }
 
 TEST(Resolve, EveryDtypeHasItsSpelling) {

@@ -1,4 +1,5 @@
-// What bodies tell: one row per snippet. A wrong "assigned first" loses data, so doubt must always show as absence.
+// What bodies tell: one row per snippet. A wrong "assigned first" loses data, so doubt must always
+// show as absence.
 #include "compiler/spec/body_facts.h"
 
 #include <gtest/gtest.h>
@@ -9,11 +10,13 @@ namespace {
 BodyFacts facts_of(std::string_view operation, std::string_view loop_prep = "",
                    std::string_view after_loop = "", std::string_view preamble = "",
                    const std::vector<std::string>& options = {}) {
-    static const auto params = [] { // bits: x 0, a 1 (written), t 2 (raw); outputs y 3, z 4, w 5, r 6 (raw)
-        auto list = parse_params("T x, _non_const T a, raw T t", false);
-        for (const auto& param : parse_params("T y, T z, T w, raw T r", true)) list.push_back(param);
-        return list;
-    }();
+    static const auto params =
+        [] { // bits: x 0, a 1 (written), t 2 (raw); outputs y 3, z 4, w 5, r 6 (raw)
+            auto list = parse_params("T x, _non_const T a, raw T t", false);
+            for (const auto& param : parse_params("T y, T z, T w, raw T r", true))
+                list.push_back(param);
+            return list;
+        }();
     return find_body_facts({operation, loop_prep, after_loop, preamble, options}, params);
 }
 
@@ -21,7 +24,8 @@ std::string assigned(const BodyFacts& facts) {
     static constexpr std::string_view names = "xatyzwr";
     std::string found;
     for (std::size_t k = 0; k < names.size(); ++k)
-        if (facts.assigned_first >> k & 1) found += names[k];
+        if (facts.assigned_first >> k & 1)
+            found += names[k];
     return found;
 }
 
@@ -32,7 +36,9 @@ struct AssignedRow {
 
 class AssignedFirst : public testing::TestWithParam<AssignedRow> {};
 
-TEST_P(AssignedFirst, Holds) { EXPECT_EQ(assigned(facts_of(GetParam().operation)), GetParam().expected); }
+TEST_P(AssignedFirst, Holds) {
+    EXPECT_EQ(assigned(facts_of(GetParam().operation)), GetParam().expected);
+}
 
 constexpr AssignedRow proven[] = {
     {"z = x + y", "z"},
@@ -107,9 +113,9 @@ constexpr AssignedRow doubted[] = {
     {"T z = x;", ""},
     {"f(z); z = 1", ""},
     {"w = 1, z = 2", "w"},
-    {"t = x", ""},          // raw
-    {"x = 1", ""},          // const input
-    {"r = 1", ""},          // raw
+    {"t = x", ""}, // raw
+    {"x = 1", ""}, // const input
+    {"r = 1", ""}, // raw
     {"again: z = x; if (z > 3) goto again;", ""},
     {"start: z = x;", ""},
     {"asm(\"\"); z = x", ""},
@@ -135,7 +141,9 @@ struct LeavesRow {
 
 class LeavesEarly : public testing::TestWithParam<LeavesRow> {};
 
-TEST_P(LeavesEarly, Holds) { EXPECT_EQ(facts_of(GetParam().operation).leaves_early, GetParam().expected); }
+TEST_P(LeavesEarly, Holds) {
+    EXPECT_EQ(facts_of(GetParam().operation).leaves_early, GetParam().expected);
+}
 
 constexpr LeavesRow leaving[] = {
     {"z = x", false},
@@ -192,8 +200,9 @@ void expect_everything(const BodyFacts& facts) {
 TEST(BodyFacts, MacrosThatMayHideSomething) {
     expect_everything(facts_of("STORE(x)", "", "", "#define STORE(v) z = v; return"));
     expect_everything(facts_of("z = INDEX", "", "", "#define INDEX i"));
-    expect_everything(facts_of("z = x", "HERE", "", "  #  define HERE"
-                                                     " y"));
+    expect_everything(facts_of("z = x", "HERE", "",
+                               "  #  define HERE"
+                               " y"));
     expect_everything(facts_of("z = SUM", "", "", "#define SUM 1 + \\\n i"));
     expect_everything(facts_of("z = x", "", "", "#include \"mine.h\""));
     expect_everything(facts_of("z = X", "", "", "", {"-DX=i"}));
@@ -209,7 +218,8 @@ TEST(BodyFacts, MacrosThatHideNothing) {
     EXPECT_EQ(assigned(facts_of("z = x * PI", "", "", "#define PI 3.14159f")), "z");
     EXPECT_EQ(assigned(facts_of("z = x * N", "", "", "#define N (1 << 4)\n#undef N")), "z");
     EXPECT_EQ(assigned(facts_of("z = x * N", "", "", "", {"-DN=5", "-lineinfo"})), "z");
-    EXPECT_EQ(assigned(facts_of("z = x", "", "", "#include <cmath>\n#include <cupy/complex.cuh>")), "z");
+    EXPECT_EQ(assigned(facts_of("z = x", "", "", "#include <cmath>\n#include <cupy/complex.cuh>")),
+              "z");
     EXPECT_FALSE(facts_of("z = x * N", "", "", "#define N 5").uses_i);
 }
 
@@ -219,7 +229,8 @@ TEST(BodyFacts, Mentions) {
     EXPECT_TRUE(facts_of("z = complex<float>(x, y)").mentions_complex);
     EXPECT_TRUE(facts_of("z = thrust::abs(x)").mentions_complex);
     EXPECT_TRUE(facts_of("z = conj(x)").mentions_complex);
-    EXPECT_TRUE(facts_of("z = f(x)", "", "", "__device__ int f(complex<double>);").mentions_complex);
+    EXPECT_TRUE(
+        facts_of("z = f(x)", "", "", "__device__ int f(complex<double>);").mentions_complex);
     EXPECT_TRUE(facts_of("z = C(x)", "", "", "#define C complex<float>").mentions_complex);
     EXPECT_FALSE(facts_of("z = norm").mentions_complex);
     EXPECT_TRUE(facts_of("z = (float16)x").mentions_half);
@@ -233,7 +244,8 @@ TEST(BodyFacts, Mentions) {
 
 TEST(BodyFacts, IdentifiersAreSortedAndUnique) {
     const auto facts = facts_of("z = foo(x, x)", "int k", "done()", "#define A b\nstruct S;");
-    const std::vector<std::string> expected{"A", "S", "b", "define", "done", "foo", "int", "k", "struct", "x", "z"};
+    const std::vector<std::string> expected{"A",   "S", "b",      "define", "done", "foo",
+                                            "int", "k", "struct", "x",      "z"};
     EXPECT_EQ(facts.identifiers, expected);
 }
 

@@ -66,17 +66,18 @@ TEST(KernelSpec, Names) {
     EXPECT_EQ(refusal(text("T x", "T y", "", "")),
               "Invalid kernel name: \"\"\n"
               "    help: a name is letters, digits and _, and does not begin with a digit");
-    EXPECT_EQ(refusal(text("T x", "T y", "", "while")), "Invalid kernel name: \"while\"\n"
-                                                        "    help: it is a word of C++; choose another name");
+    EXPECT_EQ(refusal(text("T x", "T y", "", "while")),
+              "Invalid kernel name: \"while\"\n"
+              "    help: it is a word of C++; choose another name");
     EXPECT_EQ(refusal(text("T x", "T y", "", "a b")).substr(0, 26), "Invalid kernel name: \"a b\"");
     EXPECT_EQ(refusal(text("T x", "T y", "", "_k9")), "accepted");
 }
 
 TEST(KernelSpec, NoParameterAtAll) {
-    EXPECT_EQ(refusal(text("", " ", "")),
-              "kernel 'saxpy': both parameter lists are empty\n"
-              "    help: a kernel needs a parameter to work on, ElementwiseKernel(\"T x\", \"T y\", \"y = x\") "
-              "for example");
+    EXPECT_EQ(refusal(text("", " ", "")), "kernel 'saxpy': both parameter lists are empty\n"
+                                          "    help: a kernel needs a parameter to work on, "
+                                          "ElementwiseKernel(\"T x\", \"T y\", \"y = x\") "
+                                          "for example");
     EXPECT_EQ(refusal(text("", "T y", "")), "accepted");
     EXPECT_EQ(refusal(text("T x", "", "")), "accepted");
 }

@@ -10,8 +10,14 @@ namespace {
 
 std::string refusal(std::string_view in, std::string_view out, std::string_view name = "saxpy") {
     try {
-        (void)make_elementwise_spec({.in_params = in, .out_params = out, .operation = "", .name = name,
-                                     .preamble = {}, .loop_prep = {}, .after_loop = {}, .options = {},
+        (void)make_elementwise_spec({.in_params = in,
+                                     .out_params = out,
+                                     .operation = "",
+                                     .name = name,
+                                     .preamble = {},
+                                     .loop_prep = {},
+                                     .after_loop = {},
+                                     .options = {},
                                      .origin = {}});
     } catch (const SpecError& error) {
         return error.what();
@@ -56,17 +62,20 @@ TEST(ParamList, EmptyListsAreNoParameters) {
 }
 
 TEST(ParamList, TakesNumPysSpellings) {
-    const auto params = parse_params("int a, float b, bool c, f4 d, complex64 e, bfloat16 f, half g", false);
+    const auto params =
+        parse_params("int a, float b, bool c, f4 d, complex64 e, bfloat16 f, half g", false);
     const DType expected[] = {DType::int64,     DType::float64,  DType::boolean, DType::float32,
                               DType::complex64, DType::bfloat16, DType::float16};
-    for (std::size_t k = 0; k < params.size(); ++k) EXPECT_EQ(params[k].dtype, expected[k]) << params[k].name;
+    for (std::size_t k = 0; k < params.size(); ++k)
+        EXPECT_EQ(params[k].dtype, expected[k]) << params[k].name;
 }
 
 TEST(ParamList, UnknownKeywords) {
-    EXPECT_EQ(refusal("T a, const T x", "T y"), "kernel 'saxpy': Unknown keyword \"const\"\n"
-                                                "    T a, const T x -> T y\n"
-                                                "         ^\n"
-                                                "    help: inputs are const by themselves; leave the word out");
+    EXPECT_EQ(refusal("T a, const T x", "T y"),
+              "kernel 'saxpy': Unknown keyword \"const\"\n"
+              "    T a, const T x -> T y\n"
+              "         ^\n"
+              "    help: inputs are const by themselves; leave the word out");
     EXPECT_EQ(refusal("T x", "const T y"), "kernel 'saxpy': Unknown keyword \"const\"\n"
                                            "    T x -> const T y\n"
                                            "           ^\n"
@@ -132,16 +141,18 @@ TEST(ParamList, UnknownTypes) {
               "unknown type \"banana\"\n"
               "    banana x\n"
               "    ^\n"
-              "    help: types are bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, "
+              "    help: types are bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
+              "float16, "
               "bfloat16, float32, float64, complex64, complex128, or one letter for a placeholder");
     EXPECT_EQ(refusal_of_list("? x"), "a type of one character must be a letter, not \"?\"\n"
                                       "    ? x\n"
                                       "    ^\n"
                                       "    help: write it out: bool");
-    EXPECT_EQ(refusal_of_list("i x"), "'i' cannot be a placeholder: it is the name of the loop's index\n"
-                                      "    i x\n"
-                                      "    ^\n"
-                                      "    help: choose another letter, T for example");
+    EXPECT_EQ(refusal_of_list("i x"),
+              "'i' cannot be a placeholder: it is the name of the loop's index\n"
+              "    i x\n"
+              "    ^\n"
+              "    help: choose another letter, T for example");
 }
 
 TEST(ParamList, ReservedNames) {
@@ -158,7 +169,8 @@ TEST(ParamList, ReservedNames) {
         {"T _ind", "'_ind' is reserved: _ind is the loop's indexer"},
         {"T _index", "'_index' is reserved: _ind is the loop's indexer"},
         {"T __quern_x", "'__quern_x' is reserved: names beginning with __ belong to the compiler"},
-        {"T quern_x", "'quern_x' is reserved: names beginning with quern_ belong to generated code"},
+        {"T quern_x",
+         "'quern_x' is reserved: names beginning with quern_ belong to generated code"},
         {"T while", "'while' is reserved: it is a word of C++"},
         {"T float", "'float' is reserved: it is a word of C++"},
         {"T and", "'and' is reserved: it is a word of C++"},
@@ -169,14 +181,16 @@ TEST(ParamList, ReservedNames) {
 }
 
 TEST(ParamList, MalformedNames) {
-    EXPECT_EQ(refusal_of_list("T 2x"), "\"2x\" is not a name\n"
-                                       "    T 2x\n"
-                                       "      ^\n"
-                                       "    help: names are letters, digits and _, and do not begin with a digit");
-    EXPECT_EQ(refusal_of_list("T *x"), "\"*x\" is not a name\n"
-                                       "    T *x\n"
-                                       "      ^\n"
-                                       "    help: arrays need no mark; \"raw T x\" gives the whole array as x[k]");
+    EXPECT_EQ(refusal_of_list("T 2x"),
+              "\"2x\" is not a name\n"
+              "    T 2x\n"
+              "      ^\n"
+              "    help: names are letters, digits and _, and do not begin with a digit");
+    EXPECT_EQ(refusal_of_list("T *x"),
+              "\"*x\" is not a name\n"
+              "    T *x\n"
+              "      ^\n"
+              "    help: arrays need no mark; \"raw T x\" gives the whole array as x[k]");
     EXPECT_EQ(refusal_of_list("T \xC3\xA9, T *x").substr(0, 19), "\"\xC3\xA9\" is not a name\n");
 }
 
@@ -185,33 +199,38 @@ TEST(ParamList, DuplicatesCarryBothCarets) {
                                               "    T x, raw U y -> T x\n"
                                               "      ^               ^\n"
                                               "    help: give one of them another name");
-    EXPECT_EQ(refusal("T U, U x", "T y"), "kernel 'saxpy': 'U' is both a placeholder and a parameter\n"
-                                          "    T U, U x -> T y\n"
-                                          "      ^\n"
-                                          "    help: give the parameter another name");
+    EXPECT_EQ(refusal("T U, U x", "T y"),
+              "kernel 'saxpy': 'U' is both a placeholder and a parameter\n"
+              "    T U, U x -> T y\n"
+              "      ^\n"
+              "    help: give the parameter another name");
 }
 
 TEST(ParamList, OutputsAreWrittenAnyway) {
-    EXPECT_EQ(refusal("T x", "_non_const T y"), "kernel 'saxpy': _non_const is for inputs\n"
-                                                "    T x -> _non_const T y\n"
-                                                "           ^\n"
-                                                "    help: outputs can be written as they are; leave the word out");
+    EXPECT_EQ(refusal("T x", "_non_const T y"),
+              "kernel 'saxpy': _non_const is for inputs\n"
+              "    T x -> _non_const T y\n"
+              "           ^\n"
+              "    help: outputs can be written as they are; leave the word out");
 }
 
 TEST(ParamList, AtMostSixty) {
     std::string list;
-    for (int k = 0; k < 60; ++k) list += (k ? ", T x" : "T x") + std::to_string(k);
+    for (int k = 0; k < 60; ++k)
+        list += (k ? ", T x" : "T x") + std::to_string(k);
     EXPECT_EQ(refusal_of_list(list), "accepted");
     const auto text = refusal_of_list(list + ", T last");
-    EXPECT_TRUE(text.starts_with("61 parameters are more than the 60 that a kernel can take\n")) << text;
+    EXPECT_TRUE(text.starts_with("61 parameters are more than the 60 that a kernel can take\n"))
+        << text;
     EXPECT_TRUE(text.ends_with("    help: pack some of them into one array")) << text;
 }
 
 TEST(ParamList, NewlinesAreFlattened) {
-    EXPECT_EQ(refusal("T a,\n\tconst T x", "T y"), "kernel 'saxpy': Unknown keyword \"const\"\n"
-                                                  "    T a,  const T x -> T y\n"
-                                                  "          ^\n"
-                                                  "    help: inputs are const by themselves; leave the word out");
+    EXPECT_EQ(refusal("T a,\n\tconst T x", "T y"),
+              "kernel 'saxpy': Unknown keyword \"const\"\n"
+              "    T a,  const T x -> T y\n"
+              "          ^\n"
+              "    help: inputs are const by themselves; leave the word out");
 }
 
 TEST(Complaint, CaretsCountCharacters) {

@@ -11,7 +11,8 @@ namespace {
 std::string shown(std::string_view text) {
     std::string result;
     for (const auto& token : tokenize(text).tokens) {
-        if (!result.empty()) result += ' ';
+        if (!result.empty())
+            result += ' ';
         result += "insc.#"[static_cast<int>(token.kind)];
         result += token.text;
     }
@@ -64,10 +65,12 @@ TEST(Tokens, WhatCannotBeReadSurely) {
 }
 
 TEST(Tokens, EveryPrefixEnds) { // nothing reads past the end
-    const std::string_view text = "#define A \\\nz = R\"x(a)x\" + u8\"q\\\"\" 'a' /* c */ 1e+5 // e\\\n";
+    const std::string_view text =
+        "#define A \\\nz = R\"x(a)x\" + u8\"q\\\"\" 'a' /* c */ 1e+5 // e\\\n";
     for (std::size_t end = 0; end <= text.size(); ++end) {
         const std::string copy(text.substr(0, end));
-        for (const auto& token : tokenize(copy).tokens) EXPECT_LE(token.text.end(), copy.data() + copy.size());
+        for (const auto& token : tokenize(copy).tokens)
+            EXPECT_LE(token.text.end(), copy.data() + copy.size());
     }
 }
 
