@@ -19,10 +19,11 @@ fail() {
     exit 1
 }
 
-# step NAME CURE COMMAND...: runs the command with its output in build/logs/NAME.log; a line of progress meanwhile.
-step() {
-    local name=$1 cure=$2 status=0 began=$SECONDS shown=$SECONDS line
-    shift 2
+# logged NAME COMMAND...: runs the command with its output in build/logs/NAME.log, a line of progress meanwhile, and
+# returns its status.
+logged() {
+    local name=$1 status=0 began=$SECONDS shown=$SECONDS line
+    shift
     mkdir -p "$LOGS"
     local log=$LOGS/$name.log
     printf '+ %s\n' "$*" >"$log"
@@ -43,11 +44,20 @@ step() {
     wait "$child" || status=$?
     trap - INT TERM
     [[ -t 1 ]] && printf '\r\033[K'
+    if ((status == 0 && SECONDS - began >= 2)); then say "$name: done in $((SECONDS - began)) s"; fi
+    return "$status"
+}
+
+# step NAME CURE COMMAND...: the same, and out if it fails, saying which step, why, and what to do.
+step() {
+    local name=$1 cure=$2 began=$SECONDS status=0
+    shift 2
+    logged "$name" "$@" || status=$?
     if ((status)); then
+        local log=$LOGS/$name.log
         { printf '\n---- the end of %s ----\n' "$log"; tail -n 40 "$log"; printf -- '----\n'; } >&2
         fail "$name" "'$1' ended with status $status after $((SECONDS - began)) s; its last lines are above, all of them in $log" "$cure"
     fi
-    if ((SECONDS - began >= 2)); then say "$name: done in $((SECONDS - began)) s"; fi
 }
 
 # digest TEXT...: of the content, so that a fresh clone's file times mean nothing.
