@@ -77,12 +77,7 @@ step configure "install what CMake asks for above; the CUDA toolkit is found by 
     -DQUERN_TESTS=$tests_off "-DPython_EXECUTABLE=$PYTHON" "-DPython3_EXECUTABLE=$PYTHON" "-DPYTHON_EXECUTABLE=$PYTHON" \
     "-Dpybind11_DIR=$("$PYTHON" -m pybind11 --cmakedir)" || finish 1
 step build "the first error in the log says where" cmake --build $BUILD --parallel "${JOBS:-$(nproc)}" || finish 1
-step install "see the log" cmake --install $BUILD --prefix $BUILD/package || finish 1
-for source in python/quern/*; do
-    name=$(basename "$source")
-    [[ $name == __pycache__ ]] || ln -sfn "../../../$source" "$BUILD/package/quern/$name"
-done
-export PYTHONPATH=$PWD/$BUILD/package:$PWD${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH=$PWD/$BUILD/python:$PWD${PYTHONPATH:+:$PYTHONPATH}
 TAIL=60 step doctor "the lines above name what is missing" "$PYTHON" -m quern doctor || finish 1
 cat "$LOGS/doctor.log"
 [[ $part == build ]] && finish 0

@@ -36,7 +36,9 @@ def doctor(*, verbose: bool = False) -> int:
     devices = describe_devices()
     print("\nDevices")
     print(
-        table([(d.name, d.description, d.backend, "" if d.usable else d.problem) for d in devices])
+        table(
+            [(d.description or d.name, d.backend, "" if d.usable else d.problem) for d in devices]
+        )
         or "  none"
     )
     by_name = {str(f["name"]): f for f in findings}
@@ -94,10 +96,9 @@ def doctor(*, verbose: bool = False) -> int:
 def cache_command(action: str) -> int:
     """`python -m quern cache stats|clear|path`; returns the exit status."""
     import quern
-    from quern import _core
 
     if action == "path":
-        print(_core.cache_folder() or "no folder: compiled kernels stay in memory")
+        print(quern.cache.folder() or "no folder: compiled kernels stay in memory")
     elif action == "clear":
         before = quern.cache.stats()
         quern.cache.clear()
@@ -106,7 +107,7 @@ def cache_command(action: str) -> int:
         print(f"removed {gone} entries, {binary_bytes(int(before['bytes']) - int(after['bytes']))}")
         if int(after["entries"]):
             print(
-                f"{after['entries']} entries could not be removed from {_core.cache_folder()}",
+                f"{after['entries']} entries could not be removed from {quern.cache.folder()}",
                 file=sys.stderr,
             )
             return 1
@@ -118,9 +119,8 @@ def cache_command(action: str) -> int:
 def print_cache() -> None:
     """Folder, state and figures of the cache on disk."""
     import quern
-    from quern import _core
 
-    stats, folder = quern.cache.stats(), str(_core.cache_folder())
+    stats, folder = quern.cache.stats(), quern.cache.folder()
     limit = os.environ.get("QUERN_CACHE_SIZE", "1 GiB")
     print(
         table(

@@ -46,15 +46,16 @@ def current_device_name() -> str:
     """The name of the current device: "cpu", "cuda:0"."""
     import quern
 
-    return str(quern.Device().name)
+    return quern.Device().name
 
 
 def device_description(name: str | None = None) -> str:
-    """A device in words: "cpu: AMD EPYC 9654, 2 threads", "cuda:0: NVIDIA H200, sm_90, 139.8 GiB"."""
-    name = name or current_device_name()
-    if name == "cpu":
-        return f"cpu: {cpu_model()}"
-    return name
+    """A device in words: "cuda:0 (NVIDIA H200, sm_90, 139.8 GiB)"; opens its context, as the first array would."""
+    import quern
+
+    device = quern.Device(name)
+    _, total_bytes = device.mem_info
+    return f"{device.name} ({device.product}, {device.arch}, {binary_bytes(total_bytes)})"
 
 
 def backend_of(name: str | None = None) -> str:
