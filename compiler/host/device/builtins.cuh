@@ -1,0 +1,12 @@
+// What CUDA C++ takes for granted: included before every program, precompiled once per process.
+#include "keywords.cuh"
+#include "vectors.cuh"
+#include "math.cuh"
+#include "math_special.cuh"
+#include "integer.cuh"
+#include "rounding.cuh"
+#include "convert.cuh"
+#include "memory.cuh"
+#include "atomics.cuh"
+#include "barriers.cuh"
+#pragma clang force_cuda_host_device begin // as NVRTC's -default-device: a plain function is a device function

@@ -1,0 +1,18 @@
+# Writes OUTPUT, a C++ file that holds every file of HEADERS as a string, for device_headers.h.
+set(text "// Generated from compiler/host/device/*.cuh.\n#include \"compiler/host/device_headers.h\"\nnamespace quern::host {\n")
+set(rows "")
+foreach(header IN LISTS HEADERS)
+    get_filename_component(name ${header} NAME)
+    file(READ ${header} body)
+    string(LENGTH "${body}" length)
+    set(pieces "")
+    set(at 0)
+    while(at LESS length) # compilers limit the length of one literal
+        string(SUBSTRING "${body}" ${at} 12000 piece)
+        string(APPEND pieces "R\"quern(${piece})quern\"\n")
+        math(EXPR at "${at} + 12000")
+    endwhile()
+    string(APPEND rows "    {\"${name}\",\n${pieces}},\n")
+endforeach()
+string(APPEND text "static const DeviceHeader rows[] = {\n${rows}};\nstd::span<const DeviceHeader> device_headers() { return rows; }\n} // namespace quern::host\n")
+file(WRITE ${OUTPUT} "${text}")

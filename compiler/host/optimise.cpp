@@ -1,0 +1,134 @@
+// LLVM's own pipeline at O2, with glibc's vector mathematics known to the vectoriser, and the object at its end.
+#include "compiler/host/passes.h"
+#include <deque>
+#include <dlfcn.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <mutex>
+
+namespace quern::host {
+namespace {
+
+// One row per function of libmvec; the library itself says which of them this system has.
+struct VectorName {
+    const char* name;
+    int operands;
+    bool intrinsic; // also spelled llvm.NAME.f32
+};
+constexpr VectorName vector_names[] = {
+    {"sin", 1, true},    {"cos", 1, true},    {"tan", 1, true},    {"exp", 1, true},    {"log", 1, true},
+    {"pow", 2, true},    {"exp2", 1, true},   {"exp10", 1, true},  {"log2", 1, true},   {"log10", 1, true},
+    {"asin", 1, true},   {"acos", 1, true},   {"atan", 1, true},   {"sinh", 1, true},   {"cosh", 1, true},
+    {"tanh", 1, true},   {"asinh", 1, false}, {"acosh", 1, false}, {"atanh", 1, false}, {"atan2", 2, false},
+    {"cbrt", 1, false},  {"erf", 1, false},   {"erfc", 1, false},  {"expm1", 1, false}, {"log1p", 1, false},
+    {"hypot", 2, false},
+};
+
+struct VectorTable {
+    std::deque<std::string> texts; // VecDesc looks at these: they must not move
+    std::vector<llvm::VecDesc> narrow, wide; // 128 bits for any x86-64; 256 bits want AVX2
+
+    VectorTable() {
+        void* library = dlopen("libmvec.so.1", RTLD_LAZY | RTLD_LOCAL);
+        for (const auto& row : vector_names)
+            for (bool single : {false, true}) {
+                const std::string base = std::string(row.name) + (single ? "f" : "");
+                const std::string spelled = std::string("llvm.") + row.name + (single ? ".f32" : ".f64");
+                for (bool avx : {false, true}) {
+                    const unsigned lanes = (avx ? 4U : 2U) << (single ? 1 : 0);
+                    const std::string shape = std::to_string(lanes) + std::string(row.operands, 'v');
+                    const std::string symbol = std::string("_ZGV") + (avx ? "d" : "b") + "N" + shape + "_" + base;
+                    if (!library || !dlsym(library, symbol.c_str()))
+                        continue;
+                    auto& table = avx ? wide : narrow;
+                    const auto add = [&](const std::string& scalar) {
+                        const auto keep = [&](std::string text) -> llvm::StringRef {
+                            return texts.emplace_back(std::move(text));
+                        };
+                        const auto from = keep(scalar), to = keep(symbol), abi = keep("_ZGV_LLVM_N" + shape);
+                        table.emplace_back(from, to, llvm::ElementCount::getFixed(lanes), false, abi);
+                    };
+                    add(base);
+                    if (row.intrinsic)
+                        add(spelled);
+                }
+            }
+    }
+};
+
+const VectorTable& vector_table() {
+    static const VectorTable table;
+    return table;
+}
+
+llvm::TargetLibraryInfoImpl library_of(const llvm::Module& module, const Cpu& cpu) {
+    llvm::TargetLibraryInfoImpl library{llvm::Triple(module.getTargetTriple())};
+    library.addVectorizableFunctions(vector_table().narrow);
+    if (cpu.has("avx2"))
+        library.addVectorizableFunctions(vector_table().wide);
+    return library;
+}
+
+} // namespace
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& log) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+        LLVMInitializeX86AsmParser();
+    });
+    const std::string triple = "x86_64-unknown-linux-gnu";
+    const auto* target = llvm::TargetRegistry::lookupTarget(triple, log);
+    if (!target)
+        return nullptr;
+    std::string features;
+    for (const auto& feature : cpu.features)
+        features += (features.empty() ? "" : ",") + feature;
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Standard; // fuse where the IR's flags allow it, nowhere else
+    std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+        triple, cpu.name, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small));
+    return machine;
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu) {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager graph;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = true;
+    llvm::PassBuilder builder(&machine, tuning);
+    const auto library = library_of(module, cpu);
+    functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(graph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, graph, modules);
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::AlwaysInlinerPass(true));
+    passes.addPass(builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2));
+    passes.run(module, modules);
+}
+
+bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,
+                 llvm::SmallVectorImpl<char>& object) {
+    llvm::raw_svector_ostream stream(object);
+    llvm::legacy::PassManager passes;
+    passes.add(new llvm::TargetLibraryInfoWrapperPass(library_of(module, cpu)));
+    if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+        return false;
+    passes.run(module);
+    return true;
+}
+
+} // namespace quern::host

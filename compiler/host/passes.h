@@ -1,0 +1,31 @@
+// The way from Clang's raw IR to an object, one pass per file, in the order of this list.
+#pragma once
+#include "compiler/host/front_end.h"
+#include "compiler/host/program.h"
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Target/TargetMachine.h>
+
+namespace quern::host {
+
+// semantics.cpp: gives operations that C++ leaves undefined the results that a GPU gives.
+void define_semantics(llvm::Module& module);
+
+// inline.cpp: pulls every device function into the kernels that call it, as far as it can be.
+void inline_device_functions(Program& program);
+
+// place.cpp: threadIdx and friends become the thunk's arguments, __shared__ variables places in the arena. Functions
+// that could not be inlined read both from a thread-local context. Thunks come out as void(ptr args, ptr shared,
+// i32 x 12): thread, block, block size, grid size.
+void place_threads_and_shared(Program& program);
+inline constexpr unsigned first_position = 2; // the thunk's argument that is threadIdx.x
+
+// threads.cpp: writes __quern_run_NAME and __quern_info_NAME.
+void make_runners(Program& program, llvm::TargetMachine& machine);
+
+// optimise.cpp: LLVM's O2 with libmvec; then the object.
+std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& log);
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu);
+bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,
+                 llvm::SmallVectorImpl<char>& object);
+
+} // namespace quern::host

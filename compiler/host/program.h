@@ -1,0 +1,30 @@
+// What the front end hands to the passes: a module, its kernels, and what the caller asked to know by name.
+#pragma once
+#include "compiler/base/host_abi.h"
+#include "compiler/host/quern_cc.h"
+#include <llvm/IR/Module.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quern::host {
+
+// The IR attribute of a variable that lives in shared memory.
+inline constexpr const char* shared_attribute = "quern-shared";
+
+struct Kernel {
+    std::string name;                // linkage name
+    llvm::Function* thunk = nullptr; // void(ptr args): loads the parameters, calls the kernel
+    std::vector<HostParam> params;
+    std::uint32_t args_bytes = 0;
+    std::uint32_t static_shared_bytes = 0;
+    std::uint32_t max_threads = 1024;
+};
+
+struct Program {
+    std::unique_ptr<llvm::Module> module;
+    std::vector<Kernel> kernels;
+    std::vector<std::string> lowered_names;
+};
+
+} // namespace quern::host

@@ -1,0 +1,208 @@
+// The C door: takes a request, runs the stages under crash recovery, hands the object or the diagnostics back.
+#include "compiler/host/quern_cc.h"
+#include "compiler/host/passes.h"
+#include <clang/Basic/Stack.h>
+#include <clang/Basic/Version.h>
+#include <chrono>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <mutex>
+
+namespace quern::host {
+namespace {
+
+double now_ms() {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Result : quern_cc_result {
+    llvm::SmallVector<char, 0> bytes;
+    std::string text;
+    std::vector<std::string> names;
+    std::vector<const char*> pointers;
+};
+
+// LLVM's fatal errors end the compilation, not the process.
+thread_local std::string fatal_text;
+void on_fatal_error(void*, const char* reason, bool) {
+    fatal_text = reason ? reason : "";
+    if (auto* recovery = llvm::CrashRecoveryContext::GetCurrent())
+        recovery->HandleExit(1); // does not return
+}
+
+// Signal handlers stand only while something compiles: the rest of the time they are the process's own.
+class CrashGuard {
+  public:
+    CrashGuard() {
+        std::scoped_lock lock(guard());
+        if (users()++ == 0) {
+            llvm::CrashRecoveryContext::Enable();
+            static std::once_flag once;
+            std::call_once(once, [] { llvm::install_fatal_error_handler(on_fatal_error); });
+        }
+    }
+    ~CrashGuard() {
+        std::scoped_lock lock(guard());
+        if (--users() == 0)
+            llvm::CrashRecoveryContext::Disable();
+    }
+    CrashGuard(const CrashGuard&) = delete;
+    CrashGuard& operator=(const CrashGuard&) = delete;
+
+  private:
+    static std::mutex& guard() {
+        static std::mutex mutex;
+        return mutex;
+    }
+    static int& users() {
+        static int count = 0;
+        return count;
+    }
+};
+
+// Errors of the back end go to the log.
+struct BackEndLog final : llvm::DiagnosticHandler {
+    std::string& log;
+    bool failed = false;
+    explicit BackEndLog(std::string& text) : log(text) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+        if (info.getSeverity() != llvm::DS_Error && info.getSeverity() != llvm::DS_Warning)
+            return true;
+        llvm::raw_string_ostream stream(log);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        stream << (info.getSeverity() == llvm::DS_Error ? "error: " : "warning: ");
+        info.print(printer);
+        stream << "\n";
+        failed |= info.getSeverity() == llvm::DS_Error;
+        return true;
+    }
+};
+
+struct Work {
+    FrontEndInput input;
+    Options options;
+    Cpu cpu;
+    std::vector<SourceFile> headers;
+    std::vector<std::string> names;
+};
+
+void compile(const Work& work, const std::string& precompiled, Result& result) {
+    llvm::LLVMContext context;
+    auto handler = std::make_unique<BackEndLog>(result.text);
+    auto* back_end = handler.get();
+    const double start = now_ms();
+    auto machine = make_machine(work.cpu, result.text);
+    Program program;
+    result.status = machine ? run_front_end(work.input, precompiled, context, program, result.text) : QUERN_CC_CRASH;
+    context.setDiagnosticHandler(std::move(handler));
+    const double read = now_ms();
+    result.front_end_ms = read - start;
+    if (result.status != QUERN_CC_OK)
+        return;
+    auto& module = *program.module;
+    module.setDataLayout(machine->createDataLayout());
+    define_semantics(module);
+    inline_device_functions(program);
+    place_threads_and_shared(program);
+    make_runners(program, *machine);
+    if (std::string trouble; [&] {
+            llvm::raw_string_ostream stream(trouble);
+            return llvm::verifyModule(module, &stream);
+        }()) {
+        result.text += "quern's passes made a broken module: " + trouble;
+        result.status = QUERN_CC_CRASH;
+        return;
+    }
+    optimise(module, *machine, work.cpu);
+    const double optimised = now_ms();
+    result.optimise_ms = optimised - read;
+    const bool emitted = emit_object(module, *machine, work.cpu, result.bytes);
+    result.emit_ms = now_ms() - optimised;
+    if (!emitted || back_end->failed) {
+        result.status = QUERN_CC_REFUSED;
+        result.bytes.clear();
+    }
+    result.names = program.lowered_names;
+}
+
+Work read_request(const quern_cc_request& request) {
+    Work work;
+    work.cpu = parse_cpu(request.arch ? request.arch : "");
+    for (size_t i = 0; i < request.header_count; ++i)
+        work.headers.push_back({request.headers[i].name, {request.headers[i].text, request.headers[i].size}});
+    for (size_t i = 0; i < request.name_expression_count; ++i)
+        work.names.emplace_back(request.name_expressions[i]);
+    work.input.main = {request.file_name ? request.file_name : "kernel.cu", {request.source, request.source_size}};
+    return work;
+}
+
+void run(const quern_cc_request& request, Result& result) {
+    Work work = read_request(request);
+    if (!parse_options({request.options, request.option_count}, work.options, result.text)) {
+        result.status = QUERN_CC_ERROR;
+        return;
+    }
+    work.input.headers = work.headers;
+    work.input.name_expressions = work.names;
+    work.input.options = &work.options;
+    work.input.cpu = &work.cpu;
+
+    CrashGuard guard;
+    bool finished = false;
+    const std::string* precompiled = nullptr;
+    llvm::CrashRecoveryContext recovery;
+    const auto body = [&] {
+        clang::noteBottomOfStack();
+        precompiled = find_precompiled(work.options.standard, result.text);
+        if (precompiled)
+            compile(work, *precompiled, result);
+        finished = precompiled != nullptr;
+    };
+    fatal_text.clear();
+    std::string reason;
+    const bool survived = recovery.RunSafelyOnThread([&] {
+        llvm::CrashRecoveryContext inner;
+        if (!inner.RunSafely(body))
+            reason = fatal_text.empty() ? "Clang or LLVM stopped at a signal" : fatal_text;
+    }, 16U << 20);
+    if (!survived || !finished) {
+        result.status = QUERN_CC_CRASH;
+        result.bytes.clear();
+        result.names.clear();
+        result.text += "error: the host compiler failed: " + (reason.empty() ? "unknown reason" : reason) + "\n";
+    }
+}
+
+} // namespace
+} // namespace quern::host
+
+extern "C" {
+
+quern_cc_result* quern_cc_compile(const quern_cc_request* request) {
+    using namespace quern::host;
+    auto* result = new (std::nothrow) Result();
+    if (!result)
+        return nullptr;
+    result->status = QUERN_CC_ERROR;
+    if (!request || request->abi != QUERN_CC_ABI || !request->source)
+        result->text = "error: the request has no source, or another ABI than " + std::to_string(QUERN_CC_ABI) + "\n";
+    else
+        run(*request, *result);
+    for (const auto& name : result->names)
+        result->pointers.push_back(name.c_str());
+    result->object = result->bytes.data();
+    result->object_size = result->bytes.size();
+    result->log = result->text.c_str();
+    result->lowered_names = result->pointers.data();
+    result->lowered_name_count = result->pointers.size();
+    return result;
+}
+
+void quern_cc_free(quern_cc_result* result) { delete static_cast<quern::host::Result*>(result); }
+
+const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 1)"; }
+}

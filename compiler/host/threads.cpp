@@ -1,0 +1,340 @@
+// The loops over blocks and threads around each kernel, and its HostKernelInfo. Threads along x are the inner loop:
+// LLVM's vectoriser works on that one. A row whose bounds check holds throughout runs a copy without the check.
+#include "compiler/host/guard.h"
+#include "compiler/host/passes.h"
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+namespace quern::host {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Function;
+using llvm::Value;
+
+enum Axis : unsigned { thread_at = 0, block_at = 3, block_size_at = 6, grid_size_at = 9 };
+
+bool reads_thread(const Function& thunk) {
+    for (unsigned axis = 0; axis < 3; ++axis)
+        if (!thunk.getArg(first_position + thread_at + axis)->use_empty())
+            return true;
+    return false;
+}
+
+class Simplifier {
+  public:
+    explicit Simplifier(llvm::TargetMachine& machine) : builder_(&machine) {
+        builder_.registerModuleAnalyses(modules_);
+        builder_.registerCGSCCAnalyses(graph_);
+        builder_.registerFunctionAnalyses(functions_);
+        builder_.registerLoopAnalyses(loops_);
+        builder_.crossRegisterProxies(loops_, functions_, graph_, modules_);
+    }
+
+    void run(Function& function) {
+        clean(function);
+        if (has_loop(function)) { // small constant loops vanish, so that the loop over threads is the inner one
+            llvm::FunctionPassManager passes;
+            passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
+            passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(2)));
+            passes.run(function, functions_);
+            clean(function);
+        }
+    }
+
+    bool has_loop(Function& function) { return !functions_.getResult<llvm::LoopAnalysis>(function).empty(); }
+
+  private:
+    void clean(Function& function) {
+        llvm::FunctionPassManager passes;
+        passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+        passes.addPass(llvm::EarlyCSEPass(true));
+        passes.addPass(llvm::SimplifyCFGPass());
+        passes.addPass(llvm::InstCombinePass());
+        passes.addPass(llvm::SimplifyCFGPass());
+        passes.run(function, functions_);
+    }
+
+    llvm::LoopAnalysisManager loops_;
+    llvm::FunctionAnalysisManager functions_;
+    llvm::CGSCCAnalysisManager graph_;
+    llvm::ModuleAnalysisManager modules_;
+    llvm::PassBuilder builder_;
+};
+
+// Plain accesses of different threads are independent: a race without a barrier in between has no meaning.
+void mark_parallel(Function& body, llvm::MDNode* group) {
+    for (auto& instruction : llvm::instructions(body)) {
+        const Value* pointer = nullptr;
+        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction); load && load->isSimple())
+            pointer = load->getPointerOperand();
+        if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction); store && store->isSimple())
+            pointer = store->getPointerOperand();
+        if (pointer && !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer, 0)))
+            instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
+    }
+}
+
+bool may_vectorise(Function& body) {
+    for (auto& instruction : llvm::instructions(body)) {
+        if (instruction.isAtomic())
+            return false;
+        if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+            if (!llvm::isa<llvm::IntrinsicInst>(call) && !call->onlyReadsMemory())
+                return false;
+    }
+    return true;
+}
+
+class Runner {
+  public:
+    Runner(Program& program, Kernel& kernel, Simplifier& simplifier)
+        : kernel_(kernel), simplifier_(simplifier), context_(program.module->getContext()), build_(context_) {
+        auto* pointer = build_.getPtrTy();
+        auto* wide = build_.getInt64Ty();
+        runner_ = Function::Create(
+            llvm::FunctionType::get(build_.getVoidTy(), {pointer, pointer, wide, wide, pointer}, false),
+            llvm::GlobalValue::ExternalLinkage, "__quern_run_" + kernel.name, *program.module);
+        for (const auto& attribute : kernel.thunk->getAttributes().getFnAttrs())
+            if (attribute.isStringAttribute())
+                runner_->addFnAttr(attribute);
+        runner_->addFnAttr(llvm::Attribute::NoUnwind);
+        for (unsigned index : {0U, 1U, 4U}) {
+            runner_->addParamAttr(index, llvm::Attribute::NoAlias);
+            runner_->addParamAttr(index, llvm::Attribute::NoUndef);
+        }
+        runner_->addParamAttr(0, llvm::Attribute::ReadOnly);
+        runner_->addParamAttr(1, llvm::Attribute::ReadOnly);
+        if (kernel.args_bytes)
+            runner_->addDereferenceableParamAttr(1, kernel.args_bytes);
+        runner_->addDereferenceableParamAttr(0, sizeof(HostLaunch));
+    }
+
+    void emit() {
+        auto& thunk = *kernel_.thunk;
+        thunk.setLinkage(llvm::GlobalValue::InternalLinkage);
+        const bool by_thread = reads_thread(thunk);
+        if (by_thread)
+            simplifier_.run(thunk);
+        values_ = {runner_->getArg(1), runner_->getArg(4)};
+        values_.resize(first_position + 12, build_.getInt32(0));
+
+        auto* entry = block("entry");
+        auto* blocks = block("blocks");
+        auto* exit = block("exit");
+        build_.SetInsertPoint(entry);
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            value(grid_size_at, axis) = field(axis);
+            value(block_size_at, axis) = field(3 + axis);
+        }
+        auto* first = runner_->getArg(2);
+        auto* width = wide(value(grid_size_at, 0));
+        auto* height = wide(value(grid_size_at, 1));
+        auto* row = build_.CreateUDiv(first, width);
+        Value* starts[] = {narrow(build_.CreateURem(first, width)), narrow(build_.CreateURem(row, height)),
+                           narrow(build_.CreateUDiv(row, height))};
+        build_.CreateCondBr(build_.CreateICmpULT(first, runner_->getArg(3)), blocks, exit);
+
+        build_.SetInsertPoint(blocks);
+        auto* number = build_.CreatePHI(build_.getInt64Ty(), 2, "block");
+        number->addIncoming(first, entry);
+        llvm::PHINode* place[3];
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            place[axis] = build_.CreatePHI(build_.getInt32Ty(), 2);
+            place[axis]->addIncoming(starts[axis], entry);
+            value(block_at, axis) = place[axis];
+        }
+        if (by_thread)
+            emit_rows();
+        else
+            emit_plain_threads();
+
+        auto* next = build_.CreateAdd(number, build_.getInt64(1), "", true, true);
+        auto* x = build_.CreateAdd(place[0], build_.getInt32(1));
+        auto* end_x = build_.CreateICmpEQ(x, value(grid_size_at, 0));
+        auto* y = build_.CreateAdd(place[1], build_.CreateZExt(end_x, build_.getInt32Ty()));
+        auto* end_y = build_.CreateICmpEQ(y, value(grid_size_at, 1));
+        auto* z = build_.CreateAdd(place[2], build_.CreateZExt(end_y, build_.getInt32Ty()));
+        number->addIncoming(next, build_.GetInsertBlock());
+        place[0]->addIncoming(build_.CreateSelect(end_x, build_.getInt32(0), x), build_.GetInsertBlock());
+        place[1]->addIncoming(build_.CreateSelect(end_y, build_.getInt32(0), y), build_.GetInsertBlock());
+        place[2]->addIncoming(z, build_.GetInsertBlock());
+        build_.CreateCondBr(build_.CreateICmpULT(next, runner_->getArg(3)), blocks, exit)
+            ->setMetadata(llvm::LLVMContext::MD_loop, loop({}));
+        build_.SetInsertPoint(exit);
+        build_.CreateRetVoid();
+    }
+
+  private:
+    // Every thread does the same: a plain call, compiled as straight code. Generated kernels come this way.
+    void emit_plain_threads() {
+        auto* count = build_.CreateNUWMul(
+            build_.CreateNUWMul(wide(value(block_size_at, 0)), wide(value(block_size_at, 1))),
+            wide(value(block_size_at, 2)));
+        auto* before = build_.GetInsertBlock();
+        auto *body = block("thread"), *after = block("threads_done");
+        build_.CreateBr(body);
+        build_.SetInsertPoint(body);
+        auto* index = build_.CreatePHI(build_.getInt64Ty(), 2);
+        index->addIncoming(build_.getInt64(0), before);
+        kernel_.thunk->addFnAttr(llvm::Attribute::NoInline);
+        build_.CreateCall(kernel_.thunk, values_);
+        auto* next = build_.CreateAdd(index, build_.getInt64(1), "", true, true);
+        index->addIncoming(next, body);
+        build_.CreateCondBr(build_.CreateICmpULT(next, count), body, after);
+        build_.SetInsertPoint(after);
+    }
+
+    void emit_rows() {
+        auto& thunk = *kernel_.thunk;
+        auto* thread_x = thunk.getArg(first_position + thread_at);
+        Function* quick = nullptr;
+        RowFacts facts;
+        if (!simplifier_.has_loop(thunk) && may_vectorise(thunk)) {
+            facts = find_row_facts(thunk, thread_x);
+            quick = copy_without_guard(thunk, facts);
+        }
+        thunk.addFnAttr(llvm::Attribute::NoInline);
+
+        auto* before = build_.GetInsertBlock();
+        auto *rows = block("row"), *row_done = block("row_done"), *after = block("rows_done");
+        build_.CreateBr(rows);
+        build_.SetInsertPoint(rows);
+        auto* y = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.y");
+        auto* z = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.z");
+        y->addIncoming(build_.getInt32(0), before);
+        z->addIncoming(build_.getInt32(0), before);
+        value(thread_at, 1) = y;
+        value(thread_at, 2) = z;
+        auto* count = value(block_size_at, 0);
+        if (quick) {
+            auto* last = build_.CreateSub(count, build_.getInt32(1), "", true, true);
+            auto* question = emit_row_question(build_, facts, values_, thread_x, last);
+            auto *full = block("full_row"), *part = block("part_row");
+            build_.CreateCondBr(question, full, part);
+            build_.SetInsertPoint(full);
+            emit_row(*quick, count, row_done, true);
+            build_.SetInsertPoint(part);
+        }
+        emit_row(thunk, count, row_done, false);
+
+        build_.SetInsertPoint(row_done);
+        auto* next_y = build_.CreateAdd(y, build_.getInt32(1), "", true, true);
+        auto* end_y = build_.CreateICmpEQ(next_y, value(block_size_at, 1));
+        auto* next_z = build_.CreateAdd(z, build_.CreateZExt(end_y, build_.getInt32Ty()), "", true, true);
+        y->addIncoming(build_.CreateSelect(end_y, build_.getInt32(0), next_y), row_done);
+        z->addIncoming(next_z, row_done);
+        build_.CreateCondBr(build_.CreateICmpEQ(next_z, value(block_size_at, 2)), after, rows)
+            ->setMetadata(llvm::LLVMContext::MD_loop, loop({}));
+        build_.SetInsertPoint(after);
+    }
+
+    void emit_row(Function& body, Value* count, BasicBlock* done, bool parallel) {
+        auto* before = build_.GetInsertBlock();
+        auto* threads = block("thread");
+        build_.CreateBr(threads);
+        build_.SetInsertPoint(threads);
+        auto* x = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.x");
+        x->addIncoming(build_.getInt32(0), before);
+        value(thread_at, 0) = x;
+        build_.CreateCall(&body, values_);
+        auto* next = build_.CreateAdd(x, build_.getInt32(1), "", true, true);
+        x->addIncoming(next, threads);
+        auto* jump = build_.CreateCondBr(build_.CreateICmpSLT(next, count), threads, done);
+        llvm::SmallVector<llvm::Metadata*, 2> facts;
+        if (parallel)
+            facts.push_back(llvm::MDNode::get(
+                context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), group_}));
+        jump->setMetadata(llvm::LLVMContext::MD_loop, loop(facts));
+    }
+
+    Function* copy_without_guard(Function& thunk, const RowFacts& facts) {
+        llvm::ValueToValueMapTy map;
+        auto* copy = llvm::CloneFunction(&thunk, map);
+        copy->setName(thunk.getName() + ".row");
+        copy->addFnAttr(llvm::Attribute::AlwaysInline);
+        for (auto* sum : facts.sums)
+            if (auto* same = llvm::dyn_cast<llvm::BinaryOperator>(static_cast<Value*>(map[sum]));
+                same && llvm::isa<llvm::OverflowingBinaryOperator>(same)) {
+                same->setHasNoSignedWrap();
+                same->setHasNoUnsignedWrap();
+            }
+        if (facts.guard)
+            llvm::cast<llvm::BranchInst>(static_cast<Value*>(map[facts.guard]))
+                ->setCondition(build_.getInt1(facts.work_when));
+        group_ = llvm::MDNode::getDistinct(context_, {});
+        mark_parallel(*copy, group_);
+        return copy;
+    }
+
+    llvm::MDNode* loop(llvm::ArrayRef<llvm::Metadata*> facts) {
+        llvm::SmallVector<llvm::Metadata*, 4> parts = {nullptr};
+        parts.append(facts.begin(), facts.end());
+        parts.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.mustprogress")));
+        auto* node = llvm::MDNode::getDistinct(context_, parts);
+        node->replaceOperandWith(0, node);
+        return node;
+    }
+
+    Value* field(unsigned index) {
+        auto* load = build_.CreateAlignedLoad(
+            build_.getInt32Ty(), build_.CreateConstInBoundsGEP1_64(build_.getInt32Ty(), runner_->getArg(0), index),
+            llvm::Align(4));
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+        load->setMetadata(llvm::LLVMContext::MD_noundef, llvm::MDNode::get(context_, {}));
+        const unsigned limit = index >= 3 ? 1025 : 0x7fffffff; // a block has at most 1024 threads
+        load->setMetadata(llvm::LLVMContext::MD_range,
+                          llvm::MDNode::get(context_, {llvm::ConstantAsMetadata::get(build_.getInt32(1)),
+                                                       llvm::ConstantAsMetadata::get(build_.getInt32(limit))}));
+        return load;
+    }
+
+    Value*& value(unsigned what, unsigned axis) { return values_[first_position + what + axis]; }
+    Value* wide(Value* x) { return build_.CreateZExt(x, build_.getInt64Ty()); }
+    Value* narrow(Value* x) { return build_.CreateTrunc(x, build_.getInt32Ty()); }
+    BasicBlock* block(const char* name) { return BasicBlock::Create(context_, name, runner_); }
+
+    Kernel& kernel_;
+    Simplifier& simplifier_;
+    llvm::LLVMContext& context_;
+    llvm::IRBuilder<> build_;
+    Function* runner_;
+    llvm::SmallVector<Value*, 16> values_;
+    llvm::MDNode* group_ = nullptr;
+};
+
+void emit_info(llvm::Module& module, const Kernel& kernel) {
+    std::vector<std::uint32_t> words = {host_abi_version, static_cast<std::uint32_t>(kernel.params.size()),
+                                        kernel.args_bytes, kernel.static_shared_bytes, kernel.max_threads, 0};
+    for (const auto& param : kernel.params)
+        words.insert(words.end(), {param.offset_bytes, param.size_bytes});
+    if (kernel.params.empty())
+        words.insert(words.end(), {0, 0}); // HostKernelInfo is never shorter than its declaration
+    auto* data = llvm::ConstantDataArray::get(module.getContext(), words);
+    auto* info = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::ExternalLinkage, data,
+                                          "__quern_info_" + kernel.name);
+    info->setAlignment(llvm::Align(8));
+}
+
+} // namespace
+
+void make_runners(Program& program, llvm::TargetMachine& machine) {
+    Simplifier simplifier(machine);
+    for (auto& kernel : program.kernels) {
+        Runner(program, kernel, simplifier).emit();
+        emit_info(*program.module, kernel);
+    }
+}
+
+} // namespace quern::host
