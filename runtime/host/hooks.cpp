@@ -1,0 +1,62 @@
+// Hooks that kernels call by name, and the search through the system's libraries for everything else.
+#include "runtime/host/hooks.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+namespace quern::host {
+
+thread_local TrapTarget* trap_target = nullptr;
+
+namespace {
+
+[[noreturn]] void leave_kernel(CUresult status) {
+    if (trap_target == nullptr) std::abort(); // a kernel called outside a launch
+    std::longjmp(trap_target->place, static_cast<int>(status));
+}
+
+extern "C" {
+[[noreturn]] void quern_host_assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
+    std::fprintf(stderr, "%s:%u: %s: Assertion `%s` failed.\n", file, line, function ? function : "kernel", condition);
+    std::fflush(stderr);
+    leave_kernel(CUDA_ERROR_ASSERT);
+}
+[[noreturn]] void quern_host_trap() { leave_kernel(CUDA_ERROR_LAUNCH_FAILED); }
+}
+
+struct Hook {
+    std::string_view name;
+    void* address;
+    bool can_trap;
+};
+
+const auto& hooks() {
+    static const std::array table{
+        Hook{"__quern_assert_fail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
+        Hook{"__assert_fail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
+        Hook{"__assertfail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
+        Hook{"__quern_trap", reinterpret_cast<void*>(&quern_host_trap), true},
+        Hook{"abort", reinterpret_cast<void*>(&quern_host_trap), true},
+    };
+    return table;
+}
+
+} // namespace
+
+ExternalSymbol find_external(const std::string& name) {
+    for (const Hook& hook : hooks())
+        if (hook.name == name) return {hook.address, hook.can_trap};
+    static const std::array libraries{dlopen("libm.so.6", RTLD_NOW), dlopen("libmvec.so.1", RTLD_NOW),
+                                      dlopen("libc.so.6", RTLD_NOW), dlopen("libgcc_s.so.1", RTLD_NOW)};
+    for (void* library : libraries)
+        if (library != nullptr)
+            if (void* found = dlsym(library, name.c_str())) return {found, false};
+    return {};
+}
+
+} // namespace quern::host
