@@ -28,9 +28,8 @@ def doctor(*, verbose: bool = False) -> int:
         )
         return 1
     print(f"quern     {quern.__version__}  {Path(quern.__file__).parent}")
-    print(
-        f"system    {platform.system()} {platform.release()} {platform.machine()}, {usable_cpus()} CPUs for this process"
-    )
+    machine = f"{platform.system()} {platform.release()} {platform.machine()}"
+    print(f"system    {machine}, {usable_cpus()} CPUs for this process")
 
     findings: list[dict[str, Any]] = list(_core.survey_libraries())
     devices = describe_devices()

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -216,3 +217,36 @@ def test_first_kernel_without_compiler_llvm_or_cuda(wheel: Path, tmp_path: Path)
         ]
         best = min(best, found["elapsed"])
     assert best < 2, f"the first kernel took {best:.2f} s"
+
+
+def test_source_distribution_holds_what_a_build_needs(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", tmp_path, ROOT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (archive,) = tmp_path.glob("quern-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.split("/", 1)[1] for name in opened.getnames() if "/" in name}
+    tracked = subprocess.run(
+        [
+            "git",
+            "ls-files",
+            "compiler",
+            "runtime",
+            "python",
+            "cmake",
+            "CMakeLists.txt",
+            "pyproject.toml",
+            "LICENSE",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    ).stdout.splitlines()
+    missing = [name for name in tracked if name not in names and (ROOT / name).exists()]
+    assert not missing
+    assert not [name for name in names if name.endswith(".so") or name.startswith("build")]

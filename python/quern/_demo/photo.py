@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 import quern
 
 Image = npt.NDArray[Any]  # height x width x 3, uint8

@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-# ---- in and out ------------------------------------------------------------------------------------------------------
+# ---- in and out ----------------------------------------------------------------------------------
 
 
 def need(module: str) -> Any:
@@ -160,7 +160,7 @@ def writable_folder(path: Path) -> Path:
     return path
 
 
-# ---- running, checking, measuring ------------------------------------------------------------------------------------
+# ---- running, checking, measuring ----------------------------------------------------------------
 
 
 def milliseconds(call: Callable[[], object], at_least: int = 1, budget_ms: float = 0) -> float:
@@ -274,7 +274,7 @@ def show_sources() -> None:
     print("-" * 106)
 
 
-# ---- what a person gets to see -----------------------------------------------------------------------------------------
+# ---- what a person gets to see -------------------------------------------------------------------
 
 
 def duration(ms: float) -> str:
@@ -405,7 +405,7 @@ def write_chart(out: Path, rows: list[Row], what: str, where: str) -> Path:
     figure.text(
         0.025,
         0.025,
-        "Shorter is faster; the axis is logarithmic. Medians; the first call is one measurement.",
+        "Shorter is faster; the axis is logarithmic. Medians, but one measurement of the first call.",
         fontsize=8,
         color=faint,
     )
