@@ -239,7 +239,7 @@ std::optional<Array> find_foreign_array(PyObject* object) {
     return std::nullopt;
 }
 
-void bind_array_interop(py::module_&, py::handle type) {
+void bind_array_interop(py::handle type) {
     attach_property(type, "__cuda_array_interface__", &gpu_interface, "Version 3; of an array on a GPU.");
     attach_property(type, "__array_interface__", &cpu_interface, "Version 3; of an array on the CPU.");
     attach(type, "__array__", &as_numpy, py::arg("dtype") = py::none(), py::arg("copy") = py::none());

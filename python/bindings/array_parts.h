@@ -40,7 +40,8 @@ void release_buffer(PyObject* self, Py_buffer* view);
 void bind_array_views(pybind11::module_& module, pybind11::handle type);
 void bind_array_values(pybind11::module_& module, pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
-void bind_array_interop(pybind11::module_& module, pybind11::handle type);
+void bind_array_interop(pybind11::handle type);
+void bind_array_dlpack(pybind11::module_& module, pybind11::handle type);
 
 // A read-only property of an existing type.
 template <class Getter>

@@ -4,6 +4,7 @@
 PYBIND11_MODULE(_core, module) {
     using namespace quern::python;
     module.doc() = "quern's C++ core; import quern instead";
+    module.attr("__version__") = QUERN_VERSION;
     bind_error(module);
     bind_library(module);
     bind_cache(module);

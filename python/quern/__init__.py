@@ -1,0 +1,208 @@
+"""quern: write the kernel once, run it anywhere. A kernel string becomes a function on NVIDIA GPUs and on any CPU.
+
+Arrays are NumPy-like and live on a device: the first GPU, or the CPU where there is none. Importing quern starts no
+thread and touches no driver.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy import (
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    e,
+    euler_gamma,
+    float16,
+    float32,
+    float64,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    int_,
+    intp,
+    nan,
+    newaxis,
+    pi,
+    uint,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    uintp,
+)
+
+from quern import _core, cache, cuda
+from quern._core import (
+    Device,
+    ElementwiseKernel,
+    Event,
+    ExternalStream,
+    MemoryPool,
+    PinnedMemoryPool,
+    Stream,
+    ndarray,
+)
+from quern._creation import (
+    arange,
+    array,
+    asanyarray,
+    asarray,
+    ascontiguousarray,
+    asfortranarray,
+    asnumpy,
+    copy,
+    empty,
+    empty_like,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from quern._errors import (
+    CompileError,
+    DriverError,
+    Error,
+    OutOfMemoryError,
+    ResolveError,
+    SpecError,
+    UndecidedTypeError,
+)
+from quern._manipulation import (
+    broadcast_shapes,
+    broadcast_to,
+    diagonal,
+    expand_dims,
+    may_share_memory,
+    moveaxis,
+    ndim,
+    ravel,
+    reshape,
+    shape,
+    size,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from quern._packages import package_folders as _package_folders
+
+if TYPE_CHECKING:
+    from ml_dtypes import bfloat16
+
+__version__: str = _core.__version__
+
+__all__ = [
+    "CompileError",
+    "Device",
+    "DriverError",
+    "ElementwiseKernel",
+    "Error",
+    "Event",
+    "ExternalStream",
+    "MemoryPool",
+    "OutOfMemoryError",
+    "PinnedMemoryPool",
+    "ResolveError",
+    "SpecError",
+    "Stream",
+    "UndecidedTypeError",
+    "__version__",
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "asnumpy",
+    "bfloat16",
+    "bool_",
+    "broadcast_shapes",
+    "broadcast_to",
+    "cache",
+    "complex64",
+    "complex128",
+    "copy",
+    "cuda",
+    "diagonal",
+    "dtype",
+    "e",
+    "empty",
+    "empty_like",
+    "euler_gamma",
+    "expand_dims",
+    "float16",
+    "float32",
+    "float64",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "get_default_memory_pool",
+    "get_default_pinned_memory_pool",
+    "inf",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int_",
+    "intp",
+    "is_available",
+    "linspace",
+    "may_share_memory",
+    "moveaxis",
+    "nan",
+    "ndarray",
+    "ndim",
+    "newaxis",
+    "ones",
+    "ones_like",
+    "pi",
+    "ravel",
+    "reshape",
+    "shape",
+    "size",
+    "squeeze",
+    "swapaxes",
+    "synchronize",
+    "transpose",
+    "uint",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uintp",
+    "zeros",
+    "zeros_like",
+]
+
+from_dlpack = _core.from_dlpack
+is_available = cuda.is_available
+synchronize = cuda.synchronize
+
+_core.set_package_folders(_package_folders())
+
+
+def get_default_memory_pool() -> MemoryPool:
+    """The memory pool of whichever device is current when it is asked."""
+    return MemoryPool()
+
+
+def get_default_pinned_memory_pool() -> PinnedMemoryPool:
+    """The pool of page-locked host memory of whichever device is current when it is asked."""
+    return PinnedMemoryPool()
+
+
+def __getattr__(name: str) -> Any:
+    if (
+        name == "bfloat16"
+    ):  # the one scalar type that NumPy has not; its package is imported when first wanted
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    raise AttributeError(f"module 'quern' has no attribute {name!r}")

@@ -1,0 +1,95 @@
+"""Calls of CUDA's runtime API that scripts use, answered through the driver. Ids are those of `quern.Device`."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from quern import _core
+
+__all__ = [
+    "DeviceProperties",
+    "deviceGetAttribute",
+    "deviceSynchronize",
+    "driverGetVersion",
+    "getDevice",
+    "getDeviceCount",
+    "getDeviceProperties",
+    "memGetInfo",
+    "runtimeGetVersion",
+    "setDevice",
+    "streamSynchronize",
+]
+
+
+class DeviceProperties(TypedDict):
+    """What `getDeviceProperties` tells; sizes are bytes."""
+
+    name: bytes
+    totalGlobalMem: int
+    multiProcessorCount: int
+    maxThreadsPerBlock: int
+    sharedMemPerBlock: int
+    warpSize: int
+    major: int
+    minor: int
+
+
+def getDeviceCount() -> int:
+    """How many devices ints can name: the GPUs; without a GPU the CPU alone."""
+    return max(_core.gpu_count(), 1)
+
+
+def getDevice() -> int:
+    """The id of the current device."""
+    return _core.Device().id
+
+
+def setDevice(device: int) -> None:
+    """Make a device current for this thread."""
+    _core.Device(device).use()
+
+
+def deviceSynchronize() -> None:
+    """Wait for all work of the current device."""
+    _core.Device().synchronize()
+
+
+def streamSynchronize(stream: int) -> None:
+    """Wait for the stream with this handle."""
+    _core.ExternalStream(stream).synchronize()
+
+
+def memGetInfo() -> tuple[int, int]:
+    """Free and total bytes of the current device."""
+    return _core.Device().mem_info
+
+
+def driverGetVersion() -> int:
+    """The version of CUDA that libcuda supports, 13000 for 13.0; 0 without a GPU."""
+    return _core.driver_version()
+
+
+def runtimeGetVersion() -> int:
+    """The driver's version: quern needs no runtime library."""
+    return _core.driver_version()
+
+
+def deviceGetAttribute(name: str, device: int) -> int:
+    """One entry of `Device(device).attributes`. Raises: KeyError."""
+    return _core.Device(device).attributes[name]
+
+
+def getDeviceProperties(device: int) -> DeviceProperties:
+    """A device's main properties."""
+    which = _core.Device(device)
+    attributes = which.attributes
+    return DeviceProperties(
+        name=which.product.encode(),
+        totalGlobalMem=which.mem_info[1],
+        multiProcessorCount=attributes.get("MultiProcessorCount", 1),
+        maxThreadsPerBlock=attributes.get("MaxThreadsPerBlock", 1024),
+        sharedMemPerBlock=attributes.get("MaxSharedMemoryPerBlock", 48 * 1024),
+        warpSize=attributes.get("WarpSize", 32),
+        major=attributes.get("ComputeCapabilityMajor", 0),
+        minor=attributes.get("ComputeCapabilityMinor", 0),
+    )
