@@ -12,7 +12,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 part=${1:-all}
 shift || true
-case $part in all | build | test | bench) ;; *) sed -n '2,12p' "$0" | cut -c3-; exit 2 ;; esac
+case $part in all | build | test | bench) ;; *) sed -n '2,10p' "$0" | cut -c3-; exit 2 ;; esac
 
 PYTHON=${PYTHON:-$(command -v python3)}
 BUILD=build-gpu

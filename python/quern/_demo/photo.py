@@ -7,11 +7,10 @@ thing in NumPy, written on its own: the demo holds one against the other.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import quern
 
-Image = npt.NDArray[Any]  # height x width x 3, uint8
+Image = Any  # a NumPy array, height x width x 3, uint8
 
 # 1. A tone curve. T is decided by the array that comes in: uint8 here, uint16 or float32 as well.
 tone_curve = quern.ElementwiseKernel(
@@ -28,7 +27,7 @@ tone_curve = quern.ElementwiseKernel(
 )
 
 
-def numpy_tone_curve(x: Image, top: float, lift: float, contrast: float) -> Image:
+def numpy_tone_curve(x: Image, top: Any, lift: Any, contrast: Any) -> Image:
     top, lift, contrast = np.float32(top), np.float32(lift), np.float32(contrast)
     v = x.astype(np.float32) / top
     v = v * (1 + lift) / (1 + lift * v)
@@ -66,11 +65,14 @@ unsharp_mask = quern.ElementwiseKernel(
 def numpy_unsharp_mask(src: Image, amount: float) -> Image:
     height, width, _ = src.shape
     padded = np.pad(src.astype(np.int32), ((2, 2), (2, 2), (0, 0)), mode="edge")
-    taps = (1, 4, 6, 4, 1)
-    rows = sum(w * padded[k : k + height] for k, w in enumerate(taps))
-    blur = sum(w * rows[:, k : k + width] for k, w in enumerate(taps)).astype(np.float32)  # type: ignore[index, union-attr]
+    rows = np.zeros((height, width + 4, src.shape[2]), np.int32)
+    blur = np.zeros(src.shape, np.int32)  # times 256
+    for k, weight in enumerate((1, 4, 6, 4, 1)):
+        rows += weight * padded[k : k + height]
+    for k, weight in enumerate((1, 4, 6, 4, 1)):
+        blur += weight * rows[:, k : k + width]
     here = src.astype(np.float32)
-    sharp = here + np.float32(amount) * (here - blur / np.float32(256))
+    sharp = here + np.float32(amount) * (here - blur.astype(np.float32) / np.float32(256))
     return (np.clip(sharp, 0, 255) + np.float32(0.5)).astype(src.dtype)
 
 
@@ -107,7 +109,7 @@ julia = quern.ElementwiseKernel(
 )
 
 
-def numpy_julia(photo: Image, x: Image, y: Image, cx: float, cy: float, limit: int) -> Image:
+def numpy_julia(photo: Image, x: Image, y: Image, cx: Any, cy: Any, limit: int) -> Image:
     shape = photo.shape[:2]
     z = np.empty(shape, np.complex64)
     z.real, z.imag = x, y
