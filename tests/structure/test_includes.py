@@ -48,7 +48,9 @@ BEHIND_THE_DOOR = ("compiler/spec", "compiler/resolve", "compiler/plan")
 SOURCE_SUFFIXES = {".h", ".cpp", ".cuh", ".def", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 # Written in two halves so that this file does not mention them.
-MACHINE_PATHS = re.compile("|".join(("/wo" + "rk/", "/ro" + "ot/", "/ho" + r"me/[a-z]+/", "/bash" + "_jobs")))
+MACHINE_PATHS = re.compile(
+    "|".join(("/wo" + "rk/", "/ro" + "ot/", "/ho" + r"me/[a-z]+/", "/bash" + "_jobs"))
+)
 
 
 @cache
@@ -70,7 +72,9 @@ def tracked() -> tuple[str, ...]:
             for path in ([top] if top.is_file() else sorted(top.rglob("*")))
             if path.is_file() and "__pycache__" not in path.parts
         ]
-    return tuple(name for name in files if (ROOT / name).is_file() and not (ROOT / name).is_symlink())
+    return tuple(
+        name for name in files if (ROOT / name).is_file() and not (ROOT / name).is_symlink()
+    )
 
 
 @cache
@@ -129,7 +133,11 @@ def forbidden_include(name: str, path: str, extra: set[str]) -> str | None:
     target = room_of(path)
     if target is None:
         # A header of a room's own, made by the build or shipped beside its sources.
-        return None if "/" not in path or not path.startswith(("compiler/", "runtime/", "python/")) else "no such room"
+        return (
+            None
+            if "/" not in path or not path.startswith(("compiler/", "runtime/", "python/"))
+            else "no such room"
+        )
     if target in reach(room) or path in SINGLE_HEADERS.get(room, ()) or path in extra:
         return None
     return f"{room} may include {', '.join(sorted(reach(room) - {room})) or 'nothing but itself'}"
@@ -148,7 +156,9 @@ def test_includes_follow_the_table() -> None:
 
 def test_the_table_has_no_circle_and_knows_every_folder() -> None:
     for room in MAY_INCLUDE:
-        assert not any(room in reach(other) for other in MAY_INCLUDE[room]), f"{room} reaches itself"
+        assert not any(room in reach(other) for other in MAY_INCLUDE[room]), (
+            f"{room} reaches itself"
+        )
     folders = {"/".join(Path(name).parts[:2]) for name in tracked() if len(Path(name).parts) > 2}
     rooms = {folder for folder in folders if folder.startswith(("compiler/", "runtime/"))}
     assert rooms <= set(MAY_INCLUDE), f"not in the table: {sorted(rooms - set(MAY_INCLUDE))}"
@@ -171,13 +181,22 @@ def test_every_room_has_a_readme() -> None:
 
 
 def test_files_open_with_a_comment() -> None:
-    openings = {".h": ("//", "/*"), ".cpp": ("//", "/*"), ".cuh": ("//", "/*"), ".py": ('"""', 'r"""', "#")}
+    openings = {
+        ".h": ("//", "/*"),
+        ".cpp": ("//", "/*"),
+        ".cuh": ("//", "/*"),
+        ".py": ('"""', 'r"""', "#"),
+    }
     bare = []
     for name in tracked():
         wanted = openings.get(Path(name).suffix)
         if wanted is None:
             continue
-        lines = [line for line in (text_of(name) or "").splitlines() if line and not line.startswith("#!")]
+        lines = [
+            line
+            for line in (text_of(name) or "").splitlines()
+            if line and not line.startswith("#!")
+        ]
         if lines and not lines[0].startswith(wanted):
             bare.append(f"{name}: {lines[0]}")
     assert not bare, "\n" + "\n".join(bare)

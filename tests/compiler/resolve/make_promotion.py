@@ -8,11 +8,26 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-NAMES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
-    "float16 bfloat16 float32 float64 complex64 complex128"
-).split()
-DTYPES = [np.dtype(getattr(ml_dtypes, name, name) if name == "bfloat16" else name) for name in NAMES]
+NAMES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+DTYPES = [
+    np.dtype(getattr(ml_dtypes, name, name) if name == "bfloat16" else name) for name in NAMES
+]
 WEAK = (True, 1, 1.0, 1j)
 
 
@@ -34,7 +49,9 @@ def expected() -> str:
     lines.append("constexpr int expected_promotion[15][15] = {")
     lines += ["    {" + ", ".join(str(sum_dtype(a, b)) for b in ones) + "}," for a in ones]
     lines.append("};\nconstexpr int expected_weak[4][15] = {")
-    lines += ["    {" + ", ".join(str(sum_dtype(a, scalar)) for a in ones) + "}," for scalar in WEAK]
+    lines += [
+        "    {" + ", ".join(str(sum_dtype(a, scalar)) for a in ones) + "}," for scalar in WEAK
+    ]
     for casting in ("no", "equiv", "safe", "same_kind", "unsafe"):
         lines.append(f"}};\nconstexpr const char* expected_{casting}[15] = {{")
         for a in DTYPES:
