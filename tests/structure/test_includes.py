@@ -204,7 +204,11 @@ def test_files_open_with_a_comment() -> None:
 
 def test_headers_have_guards() -> None:
     guard = re.compile(r"^#\s*(pragma once|ifndef \w+)", re.MULTILINE)
-    headers = [name for name in sources() if Path(name).suffix in {".h", ".cuh"}]
+    # The main file of the host compiler's precompiled header: clang warns of #pragma once there.
+    main_files = {"compiler/host/device/builtins.cuh"}
+    headers = [
+        name for name in sources() if Path(name).suffix in {".h", ".cuh"} and name not in main_files
+    ]
     open_ones = [name for name in headers if not guard.search(text_of(name) or "")]
     assert not open_ones, f"neither #pragma once nor a guard: {', '.join(open_ones)}"
 
