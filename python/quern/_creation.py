@@ -53,7 +53,8 @@ def array(
 
     Objects with `__cuda_array_interface__` are used where they are unless a copy is asked for. `copy=None` copies only
     if needed; `copy=False` never does, and on the CPU then shares a NumPy array's memory.
-    Shapes: at least `ndmin` axes. Raises: TypeError for a dtype that no device has; ValueError if `copy=False` cannot be.
+    Shapes: at least `ndmin` axes.
+    Raises: TypeError for a dtype that no device has; ValueError if `copy=False` cannot be.
     Source: NumPy, `numpy.array`; CuPy, `cupy.array`.
     """
     return _core.array(obj, dtype, copy, order, ndmin, device=device)

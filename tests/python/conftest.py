@@ -1,0 +1,92 @@
+"""Fixtures of the Python tests: every device of this machine in turn, every dtype, NumPy arrays in every layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import quern
+from quern import _core
+
+DTYPES = [np.dtype(c) for c in "?bhilBHILefdFD"] + [np.dtype(ml_dtypes.bfloat16)]
+
+LAYOUTS: dict[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
+    "c": lambda a: a,
+    "f": np.asfortranarray,
+    "transposed": lambda a: np.ascontiguousarray(a.T).T,
+    "strided": lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3],
+    "reversed": lambda a: np.ascontiguousarray(a[::-1, ::-1])[::-1, ::-1],
+    "offset": lambda a: np.pad(a, ((1, 2), (3, 1)))[1:-2, 3:-1],
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "device" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--device", default=None)
+        names = _core.device_names()
+        if chosen:
+            names = [n for n in names if n == chosen or n.split(":")[0] == chosen] or names
+        names = [n for n in names if n in ("cpu", "cuda:0")] or names
+        metafunc.parametrize("device", names, indirect=True)
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> Iterator[quern.Device]:
+    """A device, current for the test's length."""
+    with quern.Device(request.param) as current:
+        yield current
+
+
+@pytest.fixture(params=DTYPES, ids=str)
+def dtype(request: pytest.FixtureRequest) -> np.dtype[Any]:
+    """Every dtype that quern has."""
+    found: np.dtype[Any] = request.param
+    return found
+
+
+@pytest.fixture(params=LAYOUTS)
+def layout(request: pytest.FixtureRequest) -> Callable[[npt.NDArray[Any]], npt.NDArray[Any]]:
+    """Turns a 2-D array into an equal one of another layout."""
+    return LAYOUTS[request.param]
+
+
+def sample(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> npt.NDArray[Any]:
+    """Values that a dtype holds exactly and that differ from place to place."""
+    dtype = np.dtype(dtype)
+    random = np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return random.integers(0, 2, shape).astype(dtype)
+    if dtype.kind == "u":
+        return random.integers(0, 100, shape).astype(dtype)
+    values = random.integers(-100, 100, shape)
+    if dtype.kind == "c":
+        return (values + 1j * random.integers(-100, 100, shape)).astype(dtype)
+    return values.astype(dtype)
+
+
+@pytest.fixture
+def make() -> Callable[..., npt.NDArray[Any]]:
+    """`make(shape, dtype, seed=0)`: a NumPy array of values that the dtype holds exactly."""
+    return sample
+
+
+@pytest.fixture
+def equal() -> Callable[[Any, Any], None]:
+    """`equal(ours, numpy's)`: the same shape, dtype and bits."""
+
+    def compare(ours: quern.ndarray, theirs: Any) -> None:
+        theirs = np.asarray(theirs)
+        assert isinstance(ours, quern.ndarray)
+        assert ours.shape == theirs.shape
+        assert ours.dtype == theirs.dtype
+        values = ours.get()
+        assert values.shape == theirs.shape
+        assert values.dtype == theirs.dtype
+        assert values.tobytes() == theirs.tobytes(), f"{values}\n{theirs}"
+
+    return compare

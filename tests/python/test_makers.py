@@ -1,0 +1,225 @@
+"""Functions that make arrays, against NumPy: values, dtypes, layouts, and what they refuse."""
+
+import numpy as np
+import pytest
+
+import quern
+
+
+def test_zeros_ones_full(device, dtype, equal):
+    for shape in [(), 3, (2, 3), [2, 0], (np.int64(2), 2)]:
+        equal(quern.zeros(shape, dtype), np.zeros(shape, dtype))
+        equal(quern.ones(shape, dtype), np.ones(shape, dtype))
+        equal(quern.full(shape, 1, dtype), np.full(shape, 1, dtype))
+    for order in "CF":
+        made = quern.zeros((2, 3), dtype, order)
+        assert made.strides == np.zeros((2, 3), dtype, order).strides
+        equal(quern.ones((2, 3), dtype, order), np.ones((2, 3), dtype))
+
+
+def test_defaults(device):
+    assert quern.empty(2).dtype == np.float64
+    assert quern.zeros(2).dtype == np.float64
+    assert quern.ones(2).dtype == np.float64
+    assert quern.ndarray((2, 3)).dtype == np.float64
+    assert quern.ndarray((2, 3), "i", order="F").strides == (4, 8)
+    assert quern.empty(2).device == device
+    for value in (
+        True,
+        1,
+        1.5,
+        1j,
+        np.float32(2),
+        np.int8(3),
+        np.array(2, "u2"),
+        quern.asarray(1, "f"),
+    ):
+        assert (
+            quern.full(2, value).dtype
+            == np.full(2, value.get() if hasattr(value, "get") else value).dtype
+        )
+
+
+def test_like(device, dtype, layout, make, equal):
+    host = layout(make((3, 4), dtype))
+    array = quern.asarray(host)
+    for order in "CFAK":
+        for view, other in ((array, host), (array.T, host.T), (array[:, ::2], host[:, ::2])):
+            made, expected = quern.zeros_like(view, order=order), np.zeros_like(other, order=order)
+            equal(made, expected)
+            equal(quern.ones_like(view, order=order), np.ones_like(other, order=order))
+            equal(quern.full_like(view, 1, order=order), np.full_like(other, 1, order=order))
+            if view.strides == other.strides:
+                assert made.strides == expected.strides
+    equal(quern.zeros_like(array, shape=(2, 2)), np.zeros_like(host, shape=(2, 2)))
+    assert quern.empty_like(array, "i8").dtype == np.int64
+    assert quern.empty_like(np.zeros((2, 3), "f")).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (5,), (0,), (-3,), (2, 7), (7, 2), (7, 2, -2), (0, 1, 0.1), (5.0,), (1, 2.5, 0.25), (0.5, 3),
+        (np.float32(5),), (np.int8(5),), (np.uint8(3), np.uint8(9)), (10, None, 3), (-1.5, 2.25, 0.75), (3, 4),
+        (2**53, 2**53 + 4), (True, 5),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_arange(device, arguments, equal):
+    if arguments == (10, None, 3):
+        equal(quern.arange(10, step=3), np.arange(10, step=3))
+    else:
+        equal(quern.arange(*arguments), np.arange(*arguments))
+
+
+def test_arange_dtype(device, dtype, equal):
+    stop = 2 if dtype.kind == "b" else 50
+    if dtype.name == "bfloat16":
+        assert quern.arange(50, dtype=dtype).get().astype(int).tolist() == list(range(50))
+        return
+    equal(quern.arange(stop, dtype=dtype), np.arange(stop, dtype=dtype))
+    if dtype.kind in "iufc":
+        equal(quern.arange(20, 3, -1, dtype=dtype), np.arange(20, 3, -1, dtype=dtype))
+    if dtype.kind in "fc":
+        equal(quern.arange(0, 3, 0.1, dtype=dtype), np.arange(0, 3, 0.1, dtype=dtype))
+
+
+def test_arange_refuses(device):
+    with pytest.raises(ZeroDivisionError):
+        quern.arange(0, 5, 0)
+    with pytest.raises(ValueError, match="Maximum allowed size"):
+        quern.arange(float("inf"))
+    with pytest.raises(ValueError, match="length"):
+        quern.arange(float("nan"))
+    with pytest.raises(TypeError, match="bool"):
+        quern.arange(5, dtype=bool)
+    assert quern.arange(255, 256, dtype="u1").get().tolist() == [255]
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("num", [0, 1, 2, 7, 50])
+@pytest.mark.parametrize("ends", [(0, 1), (2.5, -3), (1j, 2), (-5, 5), (3, 3)], ids=str)
+def test_linspace(device, ends, num, endpoint):
+    ours, theirs = quern.linspace(*ends, num, endpoint), np.linspace(*ends, num, endpoint)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_allclose(ours.get(), theirs, rtol=1e-15, atol=1e-15)
+    if num > 1 and endpoint:
+        assert ours[-1].item() == ends[1]
+
+
+def test_linspace_dtypes(device):
+    for dtype in ("f", "i", "u1", "e", "D"):
+        ours = quern.linspace(0, 20, 9, dtype=dtype)
+        np.testing.assert_array_equal(ours.get(), np.linspace(0, 20, 9, dtype=dtype), strict=True)
+    np.testing.assert_array_equal(
+        quern.linspace(-4, 4, 7, dtype=int).get(), np.linspace(-4, 4, 7, dtype=int), strict=True
+    )
+    assert quern.linspace(np.float32(0), np.float32(1)).dtype == np.float32
+    values, step = quern.linspace(0, 1, 5, retstep=True)
+    assert step == 0.25
+    assert values.get().tolist() == [0, 0.25, 0.5, 0.75, 1]
+    with pytest.raises(ValueError, match="non-negative"):
+        quern.linspace(0, 1, -1)
+    with pytest.raises(NotImplementedError, match="scalars"):
+        quern.linspace(np.zeros(2), 1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1, 1.5, True, 1j, [1, 2], [[1.0, 2], [3, 4]], (), [], np.float32(1), np.int8([1, 2]), range(4),
+        np.arange(6).reshape(2, 3)[::-1], b"", memoryview(b"abc"), [np.float32(1), 2], [[]],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_asarray_of_anything(device, value, equal):
+    if value == b"" and not isinstance(value, list):
+        with pytest.raises(TypeError, match="Unsupported dtype"):
+            quern.asarray(value)
+        return
+    equal(quern.asarray(value), np.asarray(value))
+
+
+def test_asarray_of_lists_of_arrays(device, equal):
+    parts = [quern.arange(3), quern.arange(3, 6)]
+    equal(quern.asarray(parts), np.arange(6).reshape(2, 3))
+    equal(quern.asarray([[parts[0], parts[1]]]), np.arange(6).reshape(1, 2, 3))
+    equal(quern.array([quern.asarray(1.5), 2]), np.array([1.5, 2]))
+
+
+def test_copy_rules(device):
+    array = quern.arange(3)
+    assert quern.asarray(array) is array
+    assert quern.asarray(array, dtype="i8") is array
+    assert quern.array(array) is not array
+    assert quern.array(array, copy=None) is array
+    assert quern.array(array, copy=False) is array
+    assert quern.asarray(array, dtype="f").dtype == np.float32
+    with pytest.raises(ValueError, match="copy"):
+        quern.array(array, dtype="f", copy=False)
+    two = quern.zeros((2, 3))
+    assert quern.asarray(two, order="C") is two
+    assert quern.asarray(two, order="F").flags.f_contiguous
+    assert quern.ascontiguousarray(two.T).flags.c_contiguous
+    assert quern.asfortranarray(two).flags.f_contiguous
+    assert quern.copy(two.T).flags.f_contiguous
+    assert quern.array(5, ndmin=3).shape == (1, 1, 1)
+    assert quern.array(array, copy=None, ndmin=2).base is array
+
+
+def test_no_copy_of_host_memory(device):
+    host = np.arange(4)
+    if device.is_cpu:
+        array = quern.asarray(host, copy=False)
+        array[0] = 7
+        assert host[0] == 7
+        assert array.base is host
+        assert not array.flags.owndata
+    else:
+        with pytest.raises(ValueError, match="GPU"):
+            quern.asarray(host, copy=False)
+    with pytest.raises(ValueError, match="copy"):
+        quern.asarray([1, 2], copy=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        ([object()], "object"), (["a"], "<U1"), (np.datetime64("2020-01-01"), "datetime64"),
+        (np.timedelta64(1, "s"), "timedelta64"), (np.zeros(2, [("x", "i4")]), "x"), (np.zeros(2, "S3"), "S3"),
+        (np.longdouble(1), "float128"), (np.zeros(1, np.clongdouble), "complex256"), (np.zeros(2, ">f4"), ">f4"),
+        ([2**70], "object"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_unsupported_dtypes_are_named(device, value, word):
+    with pytest.raises(TypeError, match="Unsupported dtype") as error:
+        quern.asarray(value)
+    assert word in str(error.value)
+    assert len(str(error.value)) > 30  # and a cure
+
+
+def test_dtype_spellings(device):
+    import ml_dtypes
+
+    for spelling in ("float32", "f4", "f", "single", "<f4", np.float32, np.dtype("f")):
+        assert quern.empty(1, spelling).dtype == np.float32
+    for spelling in (float, int, bool, complex, "q", "Q", np.longlong, np.intp):
+        assert quern.empty(1, spelling).dtype == np.dtype(spelling)
+    for spelling in ("bfloat16", ml_dtypes.bfloat16, quern.bfloat16):
+        assert quern.empty(1, spelling).dtype == np.dtype(ml_dtypes.bfloat16)
+    with pytest.raises(TypeError, match="not understood"):
+        quern.empty(1, "float33")
+
+
+def test_bad_shapes(device):
+    for shape, error in [((-1,), ValueError), ("ab", TypeError), (1.5, TypeError), ((2, 1.5), TypeError),
+                         ((1,) * 65, ValueError), ((2**40, 2**40), ValueError)]:  # fmt: skip
+        with pytest.raises(error):
+            quern.empty(shape)
+    with pytest.raises(ValueError, match="order"):
+        quern.empty(2, order="K")
+    with pytest.raises(TypeError):
+        quern.ndarray()
+    with pytest.raises(NotImplementedError):
+        quern.ndarray(2, strides=(8,))

@@ -1,0 +1,249 @@
+"""Views against NumPy's: random slices, axes and shapes; the same values, shapes, strides and errors."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import quern
+
+relaxed = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
+
+
+def numbers(shape):
+    return np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
+
+
+def same(ours, theirs):
+    """A view like NumPy's, of the same values: strides are compared where NumPy defines them."""
+    assert ours.shape == theirs.shape
+    assert ours.get().tolist() == theirs.tolist()
+    if theirs.size:
+        for extent, mine, other in zip(theirs.shape, ours.strides, theirs.strides, strict=True):
+            assert extent == 1 or mine == other
+    assert ours.flags.c_contiguous == theirs.flags.c_contiguous
+    assert ours.flags.f_contiguous == theirs.flags.f_contiguous
+
+
+@given(data=st.data(), shape=shapes)
+@relaxed
+def test_basic_indexing(device, data, shape):
+    host = numbers(shape)
+    index = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True, max_dims=7))
+    array = quern.asarray(host)
+    # NumPy gives a scalar where we give a 0-d array.
+    same(array[index], np.asarray(host[index]))
+
+
+@given(data=st.data(), shape=shapes)
+@relaxed
+def test_assignment(device, data, shape):
+    host = numbers(shape)
+    array = quern.asarray(host)
+    index = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True, max_dims=7))
+    value = -numbers(np.asarray(host[index]).shape)
+    host[index] = value
+    array[index] = value
+    assert array.get().tolist() == host.tolist()
+
+
+@given(data=st.data(), shape=shapes)
+@relaxed
+def test_transpose(device, data, shape):
+    host = numbers(shape)
+    array = quern.asarray(host)
+    axes = data.draw(st.permutations(range(len(shape))))
+    same(array.transpose(axes), host.transpose(axes))
+    same(array.T, host.T)
+    same(quern.transpose(array, axes), host.transpose(axes))
+    if len(shape) >= 2:
+        same(array.swapaxes(0, -1), host.swapaxes(0, -1))
+        same(array.mT, host.mT)
+        same(array.diagonal(1), host.diagonal(1))
+        same(quern.moveaxis(array, 0, -1), np.moveaxis(host, 0, -1))
+    if len(shape) >= 1:
+        same(array.transpose(*axes), host.transpose(*axes))
+
+
+@given(shape=hnp.array_shapes(max_dims=4, max_side=4), data=st.data())
+@relaxed
+def test_reshape_views(device, shape, data):
+    host = numbers(shape)
+    array = quern.asarray(host)
+    target = data.draw(st.permutations(shape))
+    for order in ("C", "F", "A"):
+        same(array.reshape(target, order=order), host.reshape(target, order=order))
+    same(array.reshape(-1), host.reshape(-1))
+    same(array.ravel(), host.ravel())
+    same(array.squeeze(), host.squeeze())
+    same(quern.expand_dims(array, (0, -1)), np.expand_dims(host, (0, -1)))
+
+
+@given(shapes=hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=4))
+@relaxed
+def test_broadcast(device, shapes):
+    first, _ = shapes.input_shapes
+    host = numbers(first)
+    view = quern.broadcast_to(quern.asarray(host), shapes.result_shape)
+    same(view, np.broadcast_to(host, shapes.result_shape))
+    assert not view.flags.writeable
+    assert quern.broadcast_shapes(*shapes.input_shapes) == shapes.result_shape
+
+
+def test_views_share_memory(device):
+    array = quern.zeros((4, 6), "i")
+    part = array[1:3, ::2]
+    part[...] = np.arange(6, dtype="i").reshape(2, 3)
+    expected = np.zeros((4, 6), "i")
+    expected[1:3, ::2] = np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(array.get(), expected)
+    assert part.base is array
+    assert part[0].base is array
+    assert array.base is None
+    assert array.flags.owndata
+    assert not part.flags.owndata
+    assert quern.may_share_memory(array, part)
+    assert not quern.may_share_memory(array, array.copy())
+
+
+def test_view_outlives_array(device):
+    part = quern.asarray(np.arange(10))[3:6]
+    quern.full(10, -1)
+    np.testing.assert_array_equal(part.get(), [3, 4, 5])
+
+
+def test_view_dtype(device):
+    host = np.arange(8, dtype=np.int64).reshape(2, 4)
+    array = quern.asarray(host)
+    for dtype in ("int64", "float64", "int32", "uint8", "complex128"):
+        np.testing.assert_array_equal(array.view(dtype).get(), host.view(dtype))
+    assert array.view().base is array
+    with pytest.raises(ValueError, match="contiguous"):
+        array.T.view("int32")
+
+
+def test_reshape_that_must_copy(device):
+    host = numbers((3, 4)).T
+    array = quern.asarray(numbers((3, 4))).T
+    copy = array.reshape(12)
+    np.testing.assert_array_equal(copy.get(), host.reshape(12))
+    assert copy.base is None or copy.base is not array.base
+    with pytest.raises(ValueError, match="copy"):
+        array.reshape(12, copy=False)
+    np.testing.assert_array_equal(array.ravel("K").get(), host.ravel("K"))
+    np.testing.assert_array_equal(array.flatten("F").get(), host.flatten("F"))
+    forced = array.reshape(4, 3, copy=True)
+    forced[...] = 0
+    np.testing.assert_array_equal(array.get(), host)
+
+
+def test_shape_can_be_set(device):
+    array = quern.asarray(numbers((3, 4)))
+    array.shape = (2, -1)
+    assert array.shape == (2, 6)
+    array.shape = 12
+    assert array.shape == (12,)
+    with pytest.raises(ValueError, match="cannot reshape array of size 12 into shape"):
+        array.shape = (5, 2)
+    view = quern.asarray(numbers((3, 4))).T
+    with pytest.raises(AttributeError, match="incompatible shape for in-place modification"):
+        view.shape = 12
+    with pytest.raises(TypeError):
+        del array.shape
+
+
+@pytest.mark.parametrize(
+    "index",
+    [(5,), (-4,), (0, 9), (0, 0, 0), ("a",), (1.5,), (..., ...), slice(None, None, 0), slice("a")],
+    ids=str,
+)
+def test_index_errors(device, index):
+    host = numbers((3, 4))
+    with pytest.raises((IndexError, ValueError, TypeError)) as theirs:
+        host[index]
+    with pytest.raises(theirs.type):
+        quern.asarray(host)[index]
+
+
+@pytest.mark.parametrize("index", [True, [0, 1], (0, [1]), np.array([0]), np.bool_(True)], ids=repr)
+def test_advanced_indexing_says_that_it_is_not_there(device, index):
+    with pytest.raises(NotImplementedError, match="slices"):
+        quern.asarray(numbers((3, 4)))[index]
+
+
+def test_integers_of_any_kind_index(device):
+    array = quern.asarray(numbers((3, 4)))
+    assert int(array[np.int64(1), np.uint8(2)]) == 6
+    assert int(array[quern.asarray(1)][2]) == 6
+    assert array[np.int8(0) : np.int16(2)].shape == (2, 4)
+
+
+def test_axis_errors(device):
+    array = quern.asarray(numbers((3, 4)))
+    for call in (
+        lambda: array.swapaxes(0, 2),
+        lambda: quern.moveaxis(array, 3, 0),
+        lambda: array.squeeze(2),
+    ):
+        with pytest.raises(np.exceptions.AxisError, match="out of bounds for array of dimension 2"):
+            call()
+    with pytest.raises(ValueError, match="axes"):
+        array.transpose(0)
+    with pytest.raises(ValueError, match="repeated"):
+        array.transpose(0, 0)
+    with pytest.raises(ValueError, match="not equal to one"):
+        array.squeeze(0)
+
+
+def test_iteration_and_length(device):
+    array = quern.asarray(numbers((3, 4)))
+    assert len(array) == 3
+    assert [row.get().tolist() for row in array] == numbers((3, 4)).tolist()
+    with pytest.raises(TypeError, match="unsized"):
+        len(quern.asarray(1))
+    with pytest.raises(TypeError, match="0-d"):
+        iter(quern.asarray(1))
+
+
+def test_assignment_broadcasts_and_casts(device, dtype, make):
+    host, array = np.zeros((3, 4), dtype), quern.zeros((3, 4), dtype)
+    for value in (make((4,), dtype), make((1, 3, 1), dtype), make((), "i"), make((3, 4), "f")):
+        host[...] = value
+        array[...] = value
+        assert array.get().tobytes() == host.tobytes()
+    for value in ([1, 0, 1, 0], True, 1, np.int8(1)):
+        host[1:] = value
+        array[1:] = value
+        assert array.get().tobytes() == host.tobytes()
+
+
+def test_assignment_of_arrays(device):
+    host, array = numbers((4, 4)), quern.asarray(numbers((4, 4)))
+    host[1:], array[1:] = host[:-1].copy(), array[:-1]  # overlapping
+    np.testing.assert_array_equal(array.get(), host)
+    host[...], array[...] = host.T.copy(), array.T
+    np.testing.assert_array_equal(array.get(), host)
+    host[:, 0], array[:, 0] = host[0].copy(), array[0]
+    np.testing.assert_array_equal(array.get(), host)
+    array[...] = quern.asarray([0.5, 1.5, 2.5, 3.5])
+    np.testing.assert_array_equal(array.get(), np.tile(np.arange(4), (4, 1)))
+
+
+def test_assignment_errors(device):
+    array = quern.zeros((3, 4), "u1")
+    with pytest.raises(ValueError, match="could not broadcast"):
+        array[...] = np.zeros(3)
+    with pytest.raises(ValueError, match="could not broadcast"):
+        array[...] = quern.zeros(3)
+    with pytest.raises(OverflowError):
+        array[...] = -1
+    with pytest.raises(TypeError):
+        array[...] = 1j
+    with pytest.raises(ValueError, match="read-only"):
+        quern.broadcast_to(array, (2, 3, 4))[...] = 1
+    with pytest.raises(ValueError, match="delete"):
+        del array[0]
