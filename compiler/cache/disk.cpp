@@ -151,12 +151,14 @@ std::optional<Binary> Disk::find(const Digest& key) try {
 }
 
 bool Disk::write_file(const std::string& shelf, const std::string& path, std::span<const std::byte> bytes) {
+    // Unlike any other name in use: by process, by Cache and by call.
     static const std::uint64_t salt = (std::uint64_t{std::random_device{}()} << 32) ^ std::random_device{}();
-    const std::string own = join(shelf, "/.tmp-", ::getpid(), "-", fmt::format("{:x}", salt), "-", serial_++);
+    static std::atomic<std::uint64_t> serial = 0;
+    const std::string own = join(shelf, "/.tmp-", ::getpid(), "-", fmt::format("{:x}", salt), "-", serial++);
     int fd = -1;
     for (int attempt = 0; attempt < 2 && fd < 0; ++attempt) {
         if (attempt > 0) checked_ = false; // the folder went away under us
-        if ((attempt > 0 || !checked_) && !make_folders(shelf)) return false;
+        if (!checked_ && !make_folders(shelf)) return false;
         fd = files_.open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0 && errno != ENOENT) break;
     }

@@ -59,7 +59,6 @@ class Disk {
     const FileApi& files_;
     std::string root_; // <folder>/v1
     std::atomic<bool> checked_ = false;
-    std::atomic<std::uint64_t> serial_ = 0;
     std::mutex mutex_; // of the warning
     bool warned_ = false;
     std::string warning_;
