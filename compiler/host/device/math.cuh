@@ -143,9 +143,9 @@ __quern_fn float pow(float x, int n) { return __builtin_powf(x, (float)n); }
 __quern_fn double pow(double x, int n) { return __builtin_pow(x, (double)n); }
 
 #define __quern_classify(R, N, EXPRESSION)                                                                             \
-    __quern_fn constexpr R N(float x) { return EXPRESSION; }                                                           \
-    __quern_fn constexpr R N(double x) { return EXPRESSION; }                                                          \
-    template <class T> __quern_fn constexpr R N(T x, typename __quern_integral<T>::type = 0) { return N((double)x); }
+    __quern_fn R N(float x) { return EXPRESSION; }                                                           \
+    __quern_fn R N(double x) { return EXPRESSION; }                                                          \
+    template <class T> __quern_fn R N(T x, typename __quern_integral<T>::type = 0) { return N((double)x); }
 __quern_classify(bool, isnan, __builtin_isnan(x)) __quern_classify(bool, isinf, __builtin_isinf(x))
 __quern_classify(bool, isfinite, __builtin_isfinite(x)) __quern_classify(bool, signbit, __builtin_signbit(x))
 __quern_classify(bool, isnormal, __builtin_isnormal(x))

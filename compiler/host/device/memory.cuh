@@ -1,1 +1,48 @@
-// to come
+// Loads and stores with cache hints (the hints mean nothing here), fences, clocks, printf, assert, memory functions.
+#define __quern_load(N) template <class T> __quern_fn T N(const T* p) { return *p; }
+__quern_load(__ldg) __quern_load(__ldcg) __quern_load(__ldca) __quern_load(__ldcs) __quern_load(__ldlu)
+__quern_fn void __quern_fence(int order) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+template <class T> __quern_fn T __ldcv(const T* p) { return *(const volatile T*)p; }
+#define __quern_store(N) template <class T> __quern_fn void N(T* p, T v) { *p = v; }
+__quern_store(__stwb) __quern_store(__stcg) __quern_store(__stcs) __quern_store(__stwt)
+#undef __quern_load
+#undef __quern_store
+__quern_fn void __threadfence() { __quern_fence(0); }
+__quern_fn void __threadfence_block() { __quern_fence(0); }
+__quern_fn void __threadfence_system() { __quern_fence(0); }
+
+// Hooks of the host driver.
+extern "C" {
+__device__ __host__ __attribute__((nothrow)) void __quern_assert(const char* text, const char* file, unsigned line, const char* function);
+__device__ __host__ __attribute__((nothrow)) void __quern_trap(void);
+__device__ __host__ int printf(const char*, ...) __attribute__((format(printf, 1, 2)));
+__device__ __host__ __attribute__((nothrow)) void* malloc(size_t);
+__device__ __host__ __attribute__((nothrow)) void free(void*);
+}
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#else
+#define assert(condition) ((condition) ? (void)0 : __quern_assert(#condition, __FILE__, __LINE__, __func__))
+#endif
+__quern_fn void __assertfail(const void* text, const void* file, unsigned line, const void* function, size_t) {
+    __quern_assert((const char*)text, (const char*)file, line, (const char*)function);
+}
+__quern_fn void __assert_fail(const char* text, const char* file, unsigned line, const char* function) {
+    __quern_assert(text, file, line, function);
+}
+__quern_fn void __trap() { __quern_trap(); }
+__quern_fn void __brkpt() {}
+__quern_fn void __nanosleep(unsigned) {}
+__quern_fn long long clock64() { return (long long)__builtin_readcyclecounter(); }
+__quern_fn clock_t clock() { return (clock_t)__builtin_readcyclecounter(); }
+__quern_fn unsigned long long __globaltimer() { return __builtin_readcyclecounter(); }
+__quern_fn void* memcpy(void* to, const void* from, size_t n) { return __builtin_memcpy(to, from, n); }
+__quern_fn void* memmove(void* to, const void* from, size_t n) { return __builtin_memmove(to, from, n); }
+__quern_fn void* memset(void* to, int byte, size_t n) { return __builtin_memset(to, byte, n); }
+__quern_fn bool __isGlobal(const void*) { return true; }
+__quern_fn bool __isShared(const void*) { return false; }
+__quern_fn bool __isConstant(const void*) { return false; }
+__quern_fn bool __isLocal(const void*) { return false; }
+inline __device__ void* operator new(size_t, void* p) noexcept { return p; }
+inline __device__ void* operator new[](size_t, void* p) noexcept { return p; }
+inline __device__ void operator delete(void*, void*) noexcept {}
