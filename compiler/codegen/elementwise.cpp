@@ -500,7 +500,9 @@ std::vector<std::string> elementwise_pieces(const ElementwiseSpec& spec, const S
     const std::vector<std::string>& identifiers = spec.facts.identifiers;
     const auto has_dtype = [&](std::string_view header) {
         return std::any_of(signature.params.begin(), signature.params.end(), [&](const ResolvedParam& resolved) {
-            return !resolved.layout && row(resolved.dtype).header == header;
+            if (!resolved.layout) return row(resolved.dtype).header == header;
+            const std::vector<std::string>& needed = resolved.layout->headers;
+            return std::find(needed.begin(), needed.end(), header) != needed.end();
         });
     };
     std::vector<std::string> pieces{"quern/elementwise.cuh"};

@@ -29,10 +29,10 @@ class ElementwiseKernel {
     [[nodiscard]] const ElementwiseSpec& spec() const noexcept;
 
     // Runs the kernel. `args` has nin or nin + nout entries; outputs that were not given are made, in C order, and
-    // returned in order. Thread safe. The caller holds no GIL-bound state in `args` while this compiles:
-    // `on_compile` is called around a compile (true before, false after), so that bindings can release the GIL there.
+    // returned in order. Thread safe. `on_wait` is called around a compile and around a long run on the CPU (true
+    // before, false after), so that bindings can release the GIL there.
     std::vector<Array> operator()(std::span<const Argument> args, const ElementwiseCall& call = {},
-                                  void (*on_compile)(bool entering) = nullptr);
+                                  void (*on_wait)(bool entering) = nullptr);
 
     // Generated CUDA C++ by the input dtypes it was made for; newest last.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> cached_codes() const;

@@ -1,0 +1,25 @@
+// A toolchain's log, retold in the user's own terms: which of their texts, line, column, the line itself and a caret.
+#pragma once
+#include "compiler/spec/kernel_spec.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern {
+
+struct Diagnostic {
+    std::string label;   // "operation", "preamble", ... or the generated file
+    int line = 0;        // 1-based, of that text
+    int column = 0;      // 1-based; 0 when the toolchain gave none
+    std::string message; // without "error:"
+};
+
+// The errors of an NVRTC or Clang log, in order. `lines_of` a label's text serve to find NVRTC's columns.
+[[nodiscard]] std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec& spec, std::string_view source);
+
+// The complete message of a CompileError.
+[[nodiscard]] std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source, std::string_view log,
+                                             std::string_view toolchain, std::string_view arch);
+
+} // namespace quern

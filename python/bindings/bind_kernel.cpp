@@ -1,0 +1,383 @@
+// quern.ElementwiseKernel as a hand-made heap type called through vectorcall: the warm road from Python to the launch.
+#include "compiler/base/error.h"
+#include "python/bindings/bind_array.h"
+#include "python/bindings/bind_dtype.h"
+#include "python/bindings/bind_error.h"
+#include "python/bindings/bind_scalar.h"
+#include "python/bindings/bind_stream.h"
+#include "python/bindings/module.h"
+#include "runtime/kernel/elementwise.h"
+
+#include <pybind11/stl.h>
+
+#include <structmember.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <new>
+
+namespace py = pybind11;
+
+namespace quern::python {
+namespace {
+
+struct KernelObject {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    ElementwiseKernel* kernel;
+    PyObject* dict; // what users set on it: __doc__, __module__
+    PyObject* weakrefs;
+};
+
+ElementwiseKernel& kernel_of(PyObject* self) { return *reinterpret_cast<KernelObject*>(self)->kernel; }
+
+constexpr const char* kernel_doc =
+    R"(A kernel that runs `operation` once for each element; it compiles on its first call for each set of dtypes.
+
+ElementwiseKernel(in_params, out_params, operation, name='kernel', reduce_dims=True, preamble='', no_return=False,
+                  return_tuple=False, options=(), loop_prep='', after_loop='')
+
+Parameters are "TYPE name" lists: a NumPy type name, or one letter for a type that the call decides; `raw` hands the
+whole array to the body, to be indexed there. `operation` is CUDA C++ in which each name stands for its current element;
+`i` is the element's index in C order, `n` the number of elements, `_ind` its position.
+
+Call: kernel(*inputs, *outputs, size=None, stream=None, block_size=128). Outputs may be left out and are then made, in
+C order, on the stream of the call.
+Shapes: arrays that are not raw broadcast together, given outputs included; made outputs take that shape. With raw
+arrays and scalars only, `size` gives the number of elements.
+Types: given outputs decide first, then input arrays, by exact equality; scalars are stored into what was decided.
+Units: `size` elements, `block_size` threads.
+Raises: SpecError (ValueError) when it is made, for a malformed parameter list; on the call ResolveError (TypeError),
+ValueError for shapes, CompileError with the lines of `operation` that are at fault.
+Source: CuPy, "User-defined kernels"; broadcasting as in NumPy's "General broadcasting rules".)";
+
+// Drops the GIL while the core compiles or runs a long launch. One thread waits for one thing at a time.
+void drop_gil(bool entering) {
+    static thread_local PyThreadState* saved = nullptr;
+    if (entering) {
+        saved = PyEval_SaveThread();
+    } else {
+        PyEval_RestoreThread(saved);
+    }
+}
+
+// "script.py:12": the innermost Python frame, which is the one that makes the kernel.
+std::string origin_of_call() {
+    PyFrameObject* frame = PyEval_GetFrame();
+    if (frame == nullptr) return {};
+    const py::object code = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    return py::str(code.attr("co_filename")).cast<std::string>() + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+}
+
+std::vector<std::string> options_of(PyObject* options) {
+    std::vector<std::string> list;
+    if (options == nullptr || options == Py_None) return list;
+    if (PyUnicode_Check(options))
+        throw TypeError("options is one string; pass a tuple of strings: options=('--use_fast_math',)");
+    for (const py::handle option : py::reinterpret_borrow<py::object>(options)) list.push_back(py::cast<std::string>(option));
+    return list;
+}
+
+PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) noexcept;
+
+PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+    return guarded(
+        [&]() -> PyObject* {
+            static const char* names[] = {"in_params", "out_params", "operation", "name", "reduce_dims", "preamble",
+                                          "no_return", "return_tuple", "options", "loop_prep", "after_loop", nullptr};
+            const char *in_params, *out_params, *operation, *name = "kernel", *preamble = "", *loop_prep = "", *after_loop = "";
+            int reduce_dims = 1, no_return = 0, return_tuple = 0;
+            PyObject* options = nullptr;
+            if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sss|spsppOss:ElementwiseKernel", const_cast<char**>(names),
+                                             &in_params, &out_params, &operation, &name, &reduce_dims, &preamble, &no_return,
+                                             &return_tuple, &options, &loop_prep, &after_loop))
+                return nullptr;
+            ElementwiseText text;
+            text.in_params = in_params;
+            text.out_params = out_params;
+            text.operation = operation;
+            text.name = name;
+            text.preamble = preamble;
+            text.loop_prep = loop_prep;
+            text.after_loop = after_loop;
+            text.reduce_dims = reduce_dims != 0;
+            text.no_return = no_return != 0;
+            text.return_tuple = return_tuple != 0;
+            text.options = options_of(options);
+            text.origin = origin_of_call();
+            auto kernel = std::make_unique<ElementwiseKernel>(text);
+            PyObject* self = type->tp_alloc(type, 0);
+            if (self == nullptr) return nullptr;
+            auto* object = reinterpret_cast<KernelObject*>(self);
+            object->vectorcall = kernel_vectorcall;
+            object->kernel = kernel.release();
+            return self;
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+int kernel_traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(reinterpret_cast<KernelObject*>(self)->dict);
+    return 0;
+}
+int kernel_clear(PyObject* self) {
+    Py_CLEAR(reinterpret_cast<KernelObject*>(self)->dict);
+    return 0;
+}
+void kernel_dealloc(PyObject* self) {
+    auto* object = reinterpret_cast<KernelObject*>(self);
+    PyObject_GC_UnTrack(self);
+    if (object->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+    kernel_clear(self);
+    delete object->kernel;
+    PyTypeObject* type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+// Reads size=, stream= and block_size=; the stream is looked up when the device is known.
+struct Keywords {
+    PyObject* stream = nullptr;
+    ElementwiseCall call;
+
+    void read(const ElementwiseSpec& spec, PyObject* names, PyObject* const* values) {
+        const Py_ssize_t count = PyTuple_GET_SIZE(names);
+        for (Py_ssize_t k = 0; k < count; ++k) {
+            PyObject* name = PyTuple_GET_ITEM(names, k);
+            PyObject* value = values[k];
+            if (PyUnicode_CompareWithASCIIString(name, "size") == 0) {
+                if (value == Py_None) continue;
+                call.size = to_int(value, "size");
+                if (call.size < 0) throw ValueError("size is " + std::to_string(call.size) + "; it must not be negative");
+            } else if (PyUnicode_CompareWithASCIIString(name, "stream") == 0) {
+                stream = value == Py_None ? nullptr : value;
+            } else if (PyUnicode_CompareWithASCIIString(name, "block_size") == 0) {
+                const std::int64_t size = to_int(value, "block_size");
+                call.block_size = static_cast<int>(std::min<std::int64_t>(size, std::numeric_limits<int>::max()));
+            } else {
+                throw TypeError("Wrong arguments for kernel '" + spec.name + "': '" + py::cast<std::string>(name) +
+                                "'; a call takes size=, stream= and block_size=");
+            }
+        }
+    }
+};
+
+PyObject* pack_results(const ElementwiseSpec& spec, PyObject* const* arguments, Py_ssize_t given, std::vector<Array>& made) {
+    if (spec.no_return) Py_RETURN_NONE;
+    const auto output = [&](int k, std::size_t& next) -> PyObject* {
+        const Py_ssize_t place = spec.nin + k;
+        if (place < given) return Py_NewRef(arguments[place]);
+        return wrap_array(std::move(made[next++]));
+    };
+    std::size_t next = 0;
+    if (spec.nout == 1 && !spec.return_tuple) return output(0, next);
+    PyObject* tuple = PyTuple_New(spec.nout);
+    if (tuple == nullptr) return nullptr;
+    for (int k = 0; k < spec.nout; ++k) {
+        PyObject* item = output(k, next);
+        if (item == nullptr) {
+            Py_DECREF(tuple);
+            return nullptr;
+        }
+        PyTuple_SET_ITEM(tuple, k, item);
+    }
+    return tuple;
+}
+
+PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) noexcept {
+    return guarded(
+        [&]() -> PyObject* {
+            ElementwiseKernel& kernel = kernel_of(self);
+            const ElementwiseSpec& spec = kernel.spec();
+            const auto given = static_cast<Py_ssize_t>(PyVectorcall_NARGS(flags));
+            const auto param_count = static_cast<Py_ssize_t>(spec.params.size());
+            if (given != spec.nin && given != param_count)
+                throw TypeError("Wrong number of arguments for kernel '" + spec.name + "': given " + std::to_string(given) +
+                                ", wanted " + std::to_string(spec.nin) +
+                                (spec.nout ? " or, with outputs, " + std::to_string(param_count) : std::string()) + "\n" +
+                                params_with_carets(spec, {}));
+            Argument converted[max_operands];
+            ImportedArrays imported;
+            Device* device = nullptr;
+            for (Py_ssize_t k = 0; k < given; ++k) {
+                if (Array* array = find_array(arguments[k])) [[likely]] {
+                    converted[k].kind = ArgType::Kind::array;
+                    converted[k].array = array;
+                } else {
+                    converted[k] = to_argument(arguments[k], imported);
+                }
+                if (device == nullptr && converted[k].array != nullptr) device = &converted[k].array->device();
+            }
+            Keywords read;
+            if (keywords != nullptr) read.read(spec, keywords, arguments + given);
+            if (read.stream != nullptr) {
+                read.call.has_stream = true;
+                read.call.stream = to_stream(read.stream, device ? *device : current_device());
+            }
+            std::vector<Array> made = kernel({converted, static_cast<std::size_t>(given)}, read.call, drop_gil);
+            return pack_results(spec, arguments, given, made);
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+// One parameter, as CuPy's ParameterInfo tells it.
+struct ParameterInfo {
+    Param param;
+    [[nodiscard]] std::string text() const {
+        return std::string(param.raw ? "raw " : "") + (param.non_const ? "_non_const " : "") +
+               (param.placeholder ? std::string(1, param.placeholder) : std::string(row(param.dtype).name)) + " " + param.name;
+    }
+};
+
+template <class Function> PyObject* getter(PyObject* self, Function&& function) noexcept {
+    return guarded(
+        [&]() -> PyObject* {
+            if constexpr (std::is_base_of_v<py::object, decltype(function(kernel_of(self)))>)
+                return function(kernel_of(self)).release().ptr();
+            else
+                return py::cast(function(kernel_of(self))).release().ptr();
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+py::tuple infos(const ElementwiseSpec& spec, int begin, int end) {
+    py::tuple tuple(end - begin);
+    for (int k = begin; k < end; ++k) tuple[k - begin] = py::cast(ParameterInfo{spec.params[static_cast<std::size_t>(k)]});
+    return tuple;
+}
+
+template <auto Member> PyObject* get_field(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) { return kernel.spec().*Member; });
+}
+PyObject* get_in_params(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) { return infos(kernel.spec(), 0, kernel.spec().nin); });
+}
+PyObject* get_out_params(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) {
+        return infos(kernel.spec(), kernel.spec().nin, kernel.spec().nin + kernel.spec().nout);
+    });
+}
+PyObject* get_params(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) {
+        return infos(kernel.spec(), 0, kernel.spec().nin + kernel.spec().nout);
+    });
+}
+PyObject* get_nargs(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) { return kernel.spec().nin + kernel.spec().nout; });
+}
+PyObject* get_kwargs(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) {
+        py::dict kwargs;
+        if (!kernel.spec().loop_prep.empty()) kwargs["loop_prep"] = kernel.spec().loop_prep;
+        if (!kernel.spec().after_loop.empty()) kwargs["after_loop"] = kernel.spec().after_loop;
+        if (!kernel.spec().options.empty()) kwargs["options"] = py::tuple(py::cast(kernel.spec().options));
+        return kwargs;
+    });
+}
+PyObject* get_cached_codes(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) {
+        py::dict codes;
+        for (const auto& [types, source] : kernel.cached_codes()) codes[py::str(types)] = source;
+        return codes;
+    });
+}
+PyObject* get_cached_code(PyObject* self, void*) {
+    return getter(self, [](ElementwiseKernel& kernel) {
+        const auto codes = kernel.cached_codes();
+        if (codes.empty())
+            throw Error(ErrorKind::runtime, "kernel '" + kernel.spec().name + "' has not been compiled yet: call it once");
+        return codes.back().second;
+    });
+}
+
+PyObject* kernel_reduce(PyObject* self, PyObject*) {
+    return guarded(
+        [&]() -> PyObject* {
+            const ElementwiseSpec& spec = kernel_of(self).spec();
+            const py::tuple args = py::make_tuple(spec.in_params, spec.out_params, spec.operation, spec.name, spec.reduce_dims,
+                                                  spec.preamble, spec.no_return, spec.return_tuple,
+                                                  py::tuple(py::cast(spec.options)), spec.loop_prep, spec.after_loop);
+            const py::handle type(reinterpret_cast<PyObject*>(Py_TYPE(self)));
+            return py::make_tuple(type, args).release().ptr();
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+PyObject* kernel_repr(PyObject* self) {
+    return getter(self, [](ElementwiseKernel& kernel) {
+        const ElementwiseSpec& spec = kernel.spec();
+        return "<quern.ElementwiseKernel " + spec.name + "(" + spec.in_params + ") -> (" + spec.out_params + ")>";
+    });
+}
+
+PyGetSetDef kernel_getset[] = {
+    {"in_params", get_in_params, nullptr, "Input parameters, in order.", nullptr},
+    {"out_params", get_out_params, nullptr, "Output parameters, in order.", nullptr},
+    {"params", get_params, nullptr, "Inputs, then outputs.", nullptr},
+    {"nin", get_field<&ElementwiseSpec::nin>, nullptr, "Number of inputs.", nullptr},
+    {"nout", get_field<&ElementwiseSpec::nout>, nullptr, "Number of outputs.", nullptr},
+    {"nargs", get_nargs, nullptr, "nin + nout.", nullptr},
+    {"operation", get_field<&ElementwiseSpec::operation>, nullptr, "The body, as written.", nullptr},
+    {"name", get_field<&ElementwiseSpec::name>, nullptr, "Name of the kernel in CUDA.", nullptr},
+    {"__name__", get_field<&ElementwiseSpec::name>, nullptr, "Name of the kernel in CUDA.", nullptr},
+    {"reduce_dims", get_field<&ElementwiseSpec::reduce_dims>, nullptr, "May axes be merged?", nullptr},
+    {"preamble", get_field<&ElementwiseSpec::preamble>, nullptr, "Text before the kernel.", nullptr},
+    {"no_return", get_field<&ElementwiseSpec::no_return>, nullptr, "Does a call return None?", nullptr},
+    {"return_tuple", get_field<&ElementwiseSpec::return_tuple>, nullptr, "Is one output a tuple too?", nullptr},
+    {"kwargs", get_kwargs, nullptr, "Further settings that were given.", nullptr},
+    {"cached_codes", get_cached_codes, nullptr, "Generated CUDA C++ by the dtypes it was made for.", nullptr},
+    {"cached_code", get_cached_code, nullptr, "Generated CUDA C++ of the newest variant.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMethodDef kernel_methods[] = {
+    {"__reduce__", kernel_reduce, METH_NOARGS, "Kernels are pickled by their source."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyMemberDef kernel_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(KernelObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyType_Slot kernel_slots[] = {
+    {Py_tp_doc, const_cast<char*>(kernel_doc)},
+    {Py_tp_new, reinterpret_cast<void*>(kernel_new)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(kernel_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(kernel_clear)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)},
+    {Py_tp_getset, kernel_getset},
+    {Py_tp_methods, kernel_methods},
+    {Py_tp_members, kernel_members},
+    {0, nullptr},
+};
+PyType_Spec kernel_type_spec = {
+    "quern.ElementwiseKernel", sizeof(KernelObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots};
+
+} // namespace
+
+void bind_kernel(py::module_& module) {
+    py::class_<ParameterInfo>(module, "ParameterInfo", "One parameter of a kernel, as its author wrote it.")
+        .def_property_readonly("name", [](const ParameterInfo& info) { return info.param.name; })
+        .def_property_readonly("dtype", [](const ParameterInfo& info) -> py::object {
+            if (info.param.placeholder) return py::none();
+            return numpy_dtype(info.param.dtype);
+        })
+        .def_property_readonly("ctype", [](const ParameterInfo& info) {
+            return info.param.placeholder ? std::string(1, info.param.placeholder) : std::string(row(info.param.dtype).spelling);
+        })
+        .def_property_readonly("raw", [](const ParameterInfo& info) { return info.param.raw; })
+        .def_property_readonly("is_const", [](const ParameterInfo& info) { return !info.param.output && !info.param.non_const; })
+        .def("__str__", &ParameterInfo::text)
+        .def("__repr__", [](const ParameterInfo& info) { return "<ParameterInfo '" + info.text() + "'>"; });
+    PyObject* type = PyType_FromSpec(&kernel_type_spec);
+    if (type == nullptr) throw py::error_already_set();
+    module.attr("ElementwiseKernel") = py::reinterpret_steal<py::object>(type);
+}
+
+} // namespace quern::python
