@@ -37,12 +37,18 @@ Stream& Streams::per_thread() {
     struct Own {
         Streams* streams = nullptr;
         Stream* stream = nullptr;
+        std::uint64_t era = 0;
+        [[nodiscard]] bool alive() const { return stream != nullptr && era == streams->era_.load(); }
         ~Own() {
-            if (stream != nullptr && streams->slots_.find(stream) != nullptr) streams->destroy(*stream);
+            if (alive()) streams->destroy(*stream);
         }
     };
     thread_local Own own;
-    if (own.stream == nullptr || slots_.find(own.stream) == nullptr) own = {this, create(0, 0)};
+    if (!own.alive()) {
+        own.streams = this;
+        own.stream = create(CU_STREAM_DEFAULT, 0);
+        own.era = era_.load();
+    }
     return *own.stream;
 }
 
@@ -163,6 +169,7 @@ CUresult Streams::synchronize_all() {
 
 void Streams::destroy_all() {
     synchronize_all();
+    ++era_;
     events_.for_each([&](Event* event) { events_.destroy(event); });
     slots_.for_each([&](Stream* stream) { destroy(*stream); });
     failure_ = CUDA_SUCCESS;

@@ -147,6 +147,7 @@ class Streams {
     std::atomic<std::uint32_t> pending_legacy_order_{0}; // over the legacy and all blocking streams
     std::atomic<int> captures_{0}, blocking_captures_{0};
     std::atomic<CUresult> failure_{CUDA_SUCCESS};
+    std::atomic<std::uint64_t> era_{0}; // one up when every stream goes: threads forget their own
     Slots<Stream> slots_;
     Slots<Event> events_;
     std::mutex mutex_;
