@@ -21,6 +21,14 @@ std::optional<std::int64_t> bound_of(PyObject* object) {
     return value;
 }
 
+// Lists and arrays; not an array without axes, which may stand for an integer.
+bool has_length(PyObject* object) {
+    if (PySequence_Check(object) == 0) return false;
+    if (PySequence_Size(object) >= 0) return true;
+    PyErr_Clear();
+    return false;
+}
+
 IndexItem item_of(PyObject* object) {
     if (PyLong_CheckExact(object)) {
         const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_IndexError);
@@ -33,7 +41,7 @@ IndexItem item_of(PyObject* object) {
     }
     if (object == Py_None) return NewAxis{};
     if (object == Py_Ellipsis) return Ellipsis{};
-    const bool sequence = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object);
+    const bool sequence = has_length(object) && !PyUnicode_Check(object) && !PyBytes_Check(object);
     if (PyBool_Check(object) || sequence || (!PyIndex_Check(object) && py::hasattr(object, "__array__")))
         throw Error(ErrorKind::not_implemented,
                     "indexing by arrays, lists and booleans is not supported yet: use integers, slices, "

@@ -11,6 +11,7 @@
 #include "runtime/kernel/fill.h"
 #include "runtime/memory/copy.h"
 
+#include <algorithm>
 #include <array>
 
 namespace py = pybind11;
@@ -35,9 +36,14 @@ void wait_for(const Device& device, CUstream stream) {
 }
 
 py::array new_numpy(const Array& array, char order) {
-    return py::module_::import("numpy")
-        .attr("empty")(array.shape(), numpy_dtype(array.dtype()), std::string(1, order))
-        .cast<py::array>();
+    std::vector<py::ssize_t> strides(static_cast<std::size_t>(array.ndim()));
+    auto step = static_cast<py::ssize_t>(bytes_of(array.dtype()));
+    for (int k = 0; k < array.ndim(); ++k) {
+        const int axis = order == 'F' ? k : array.ndim() - 1 - k;
+        strides[static_cast<std::size_t>(axis)] = step;
+        step *= std::max<py::ssize_t>(array.shape()[axis], 1);
+    }
+    return py::array(numpy_dtype(array.dtype()), list_of(array.shape()), std::move(strides));
 }
 
 // target[...] = source by NumPy's own rules; it releases the GIL itself.

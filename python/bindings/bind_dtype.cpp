@@ -3,6 +3,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
+#include "python/bindings/bind_scalar.h"
 
 #include <array>
 #include <bit>
@@ -85,12 +86,27 @@ std::optional<DType> find_dtype_of(py::handle numpy_dtype) {
     return find_by_kind(dtype.kind(), dtype.itemsize());
 }
 
-DType to_dtype(py::handle object) {
+// The spellings that need no question to NumPy.
+static std::optional<DType> find_dtype_quickly(PyObject* object) {
     for (std::size_t k = 0; k < dtype_count; ++k)
-        if (dtype_objects[k] == object.ptr()) return static_cast<DType>(k);
-    if (object.is_none())
-        throw TypeError("a dtype is wanted, not None");
-    if (PyUnicode_Check(object.ptr()) && object.cast<std::string>() == "bfloat16") return DType::bfloat16;
+        if (dtype_objects[k] == object) return static_cast<DType>(k);
+    if (PyUnicode_Check(object)) {
+        Py_ssize_t bytes = 0;
+        const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
+        if (text == nullptr) throw py::error_already_set();
+        return find_dtype({text, static_cast<std::size_t>(bytes)});
+    }
+    if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float64;
+    if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
+    if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
+    if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::complex128;
+    if (PyType_Check(object)) return find_scalar_type(reinterpret_cast<PyTypeObject*>(object));
+    return std::nullopt;
+}
+
+DType to_dtype(py::handle object) {
+    if (const std::optional<DType> quick = find_dtype_quickly(object.ptr())) return *quick;
+    if (object.is_none()) throw TypeError("a dtype is wanted, not None");
     const py::object dtype = numpy_dtype_type()(object);
     const std::optional<DType> found = find_dtype_of(dtype);
     if (!found) refuse(dtype);

@@ -60,17 +60,6 @@ struct NumPyTypes {
     }
 };
 
-std::optional<DType> find_numpy_scalar_type(PyTypeObject* type) {
-    NumPyTypes& types = NumPyTypes::get();
-    for (const ScalarType& known : types.scalars)
-        if (known.type == type) return known.dtype;
-    if (!types.has_bfloat16) {
-        types.look_for_bfloat16();
-        if (types.has_bfloat16 && types.scalars.back().type == type) return DType::bfloat16;
-    }
-    return std::nullopt;
-}
-
 template <class T> T read(const char* place) {
     T value;
     std::memcpy(&value, place, sizeof value);
@@ -185,12 +174,23 @@ std::optional<Argument> find_structure(PyObject* object) {
 
 } // namespace
 
+std::optional<DType> find_scalar_type(PyTypeObject* type) {
+    NumPyTypes& types = NumPyTypes::get();
+    for (const ScalarType& known : types.scalars)
+        if (known.type == type) return known.dtype;
+    if (!types.has_bfloat16) {
+        types.look_for_bfloat16();
+        if (types.has_bfloat16 && types.scalars.back().type == type) return DType::bfloat16;
+    }
+    return std::nullopt;
+}
+
 std::optional<Scalar> find_scalar(PyObject* object) {
     if (PyFloat_CheckExact(object)) return Scalar::of(PyFloat_AS_DOUBLE(object));
     if (PyLong_CheckExact(object)) return scalar_of_int(object);
     if (PyBool_Check(object)) return Scalar::of(object == Py_True);
     if (PyComplex_CheckExact(object)) return scalar_of_complex(object);
-    if (const std::optional<DType> dtype = find_numpy_scalar_type(Py_TYPE(object))) {
+    if (const std::optional<DType> dtype = find_scalar_type(Py_TYPE(object))) {
         Scalar scalar = read_scalar(*dtype, reinterpret_cast<const char*>(object) + sizeof(PyObject));
         scalar.is_numpy = true;
         scalar.dtype = *dtype;

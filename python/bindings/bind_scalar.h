@@ -12,6 +12,9 @@ namespace quern::python {
 // Arrays that were made from other libraries' objects for one call. Stable addresses; empty, it allocates nothing.
 using ImportedArrays = std::forward_list<Array>;
 
+// numpy.float32 and its like, ml_dtypes.bfloat16; nullopt for any other type.
+[[nodiscard]] std::optional<DType> find_scalar_type(PyTypeObject* type);
+
 // bool, int, float, complex and their subclasses; NumPy scalars of quern's dtypes (ml_dtypes.bfloat16 too).
 // nullopt for anything else. Throws Error{overflow} for an int outside [-2^63, 2^64).
 [[nodiscard]] std::optional<Scalar> find_scalar(PyObject* object);

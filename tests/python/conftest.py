@@ -59,14 +59,12 @@ def sample(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> npt.NDArray[Any
     """Values that a dtype holds exactly and that differ from place to place."""
     dtype = np.dtype(dtype)
     random = np.random.default_rng(seed)
-    if dtype.kind == "b":
-        return random.integers(0, 2, shape).astype(dtype)
-    if dtype.kind == "u":
-        return random.integers(0, 100, shape).astype(dtype)
-    values = random.integers(-100, 100, shape)
+    low, high = {"b": (0, 2), "u": (0, 100)}.get(dtype.kind, (-100, 100))
+    values = np.empty(shape, dtype)
+    values[...] = random.integers(low, high, shape)
     if dtype.kind == "c":
-        return (values + 1j * random.integers(-100, 100, shape)).astype(dtype)
-    return values.astype(dtype)
+        values[...] += 1j * random.integers(low, high, shape)
+    return values
 
 
 @pytest.fixture

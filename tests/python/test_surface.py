@@ -20,9 +20,9 @@ def run(code: str, **environment: str) -> str:
 
 def test_all_names_exist():
     for name in quern.__all__:
-        assert getattr(quern, name) is not None
+        assert hasattr(quern, name), name
     for name in quern.cuda.__all__:
-        assert getattr(quern.cuda, name) is not None
+        assert hasattr(quern.cuda, name), name
     assert quern.ndarray.__module__ == "quern"
     assert quern.__version__.count(".") == 2
 

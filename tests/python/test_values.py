@@ -14,7 +14,9 @@ def test_attributes(device, dtype, make):
     for shape in [(), (0,), (3,), (2, 3, 4)]:
         host = make(shape, dtype)
         array = quern.asarray(host)
-        for name in ("shape", "strides", "size", "ndim", "nbytes", "itemsize", "dtype"):
+        if host.size:  # strides over no elements mean nothing, and NumPy's versions differ
+            assert array.strides == host.strides
+        for name in ("shape", "size", "ndim", "nbytes", "itemsize", "dtype"):
             assert getattr(array, name) == getattr(host, name), name
         assert array.device == device
         assert array.data.ptr == array.data.mem.ptr
