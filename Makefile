@@ -11,7 +11,7 @@ help: ## this list
 
 demo: ## build, then three kernels on a photograph (DEMO_ARGS="--image FILE --out DIR --show-source --device cpu")
 	@.ci/setup demo
-	@.ci/build
+	@.ci/build quern_core
 	@$(python) -m quern demo $(DEMO_ARGS)
 
 test: ## build, then every test, C++ and Python (PYTEST_ARGS="-k cache" CTEST_ARGS="-R plan")
@@ -21,23 +21,23 @@ test: ## build, then every test, C++ and Python (PYTEST_ARGS="-k cache" CTEST_AR
 
 bench: ## build, then the benchmarks beside their peers (BENCH_ARGS="--section cpu --with-peers"); JSON in out/bench
 	@.ci/setup bench
-	@.ci/build
+	@.ci/build quern_core
 	@$(python) -m tests.bench $(BENCH_ARGS)
 
 docs: ## build, then the documentation into docs/_build/html
 	@.ci/setup docs
-	@.ci/build
+	@.ci/build quern_core
 	@$(python) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "quern: open docs/_build/html/index.html"
 
 wheel: ## one wheel for machines with and without a GPU, into dist/
 	@.ci/setup test
-	@.ci/build
+	@.ci/build quern_core
 	@.ci/wheel dist
 
 lint: ## ruff, mypy and, where they are installed, clang-format and shellcheck
 	@.ci/setup lint
-	@.ci/build
+	@.ci/build quern_core
 	@.ci/lint
 
 setup: ## system packages and the virtual environment only
