@@ -49,9 +49,12 @@ TEST_F(PoolSpeed, FourKiBFromTheCache) {
         for (int k = 0; k < 4; ++k) streams.emplace_back(*device, true);
         std::vector<std::thread> threads;
         std::vector<double> took(4);
+        std::atomic<int> ready{0};
         for (std::size_t k = 0; k < 4; ++k)
-            threads.emplace_back(
-                [&, k] { took[k] = ns_per_pair(*pool, shared ? nullptr : streams[k].handle(), 500000); });
+            threads.emplace_back([&, k] {
+                for (++ready; ready < 4;) std::this_thread::yield();
+                took[k] = ns_per_pair(*pool, shared ? nullptr : streams[k].handle(), 1000000);
+            });
         for (std::thread& thread : threads) thread.join();
         std::printf("the same, 4 threads, %s: %.1f ns a pair and thread\n",
                     shared ? "one stream" : "a stream each", (took[0] + took[1] + took[2] + took[3]) / 4);
