@@ -6,6 +6,9 @@
 #include <pthread.h>
 
 namespace quern {
+
+constinit std::mutex making_pool;
+
 namespace {
 
 constinit std::mutex registry;
@@ -16,6 +19,7 @@ template <class Visit> void each_state(Visit visit) {
 }
 
 void before_fork() {
+    making_pool.lock();
     registry.lock();
     each_state([](PoolState& state) {
         state.arenas.lock();
@@ -29,6 +33,7 @@ void unlock_all() {
         state.arenas.unlock();
     });
     registry.unlock();
+    making_pool.unlock();
 }
 
 void after_fork_in_child() {

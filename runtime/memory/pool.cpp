@@ -138,10 +138,9 @@ namespace {
 
 using Pools = std::array<std::atomic<MemoryPool*>, max_devices>; // never deleted: arrays outlive static destruction
 constinit Pools device_pools{}, pinned_pools{};
-constinit std::mutex making;
 
 MemoryPool& make_pool(Pools& pools, Device& device, Space space) {
-    const std::lock_guard guard(making);
+    const std::lock_guard guard(making_pool);
     auto& slot = pools[static_cast<std::size_t>(device.index())];
     if (MemoryPool* pool = slot.load(std::memory_order_acquire)) return *pool;
     auto* pool = new MemoryPool(device, space);

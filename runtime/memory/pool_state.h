@@ -72,6 +72,7 @@ class [[nodiscard]] RelaxedCapture {
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
+extern std::mutex making_pool; // held while the pool of a device is made; taken before the locks of a fork
 void register_for_fork(PoolState& state);
 void forget_for_fork(PoolState& state) noexcept;
 

@@ -5,6 +5,7 @@
 #include "runtime/driver/check.h"
 
 #include <mutex>
+#include <pthread.h>
 #include <vector>
 
 namespace quern {
@@ -21,7 +22,12 @@ struct Keeping {
     std::vector<KeptStream> streams;
 };
 Keeping& keeping() {
-    static auto* kept = new Keeping; // never deleted: it outlives static destruction
+    // Never deleted: it outlives static destruction. Quiet while the process forks.
+    static auto* kept = [] {
+        pthread_atfork([] { keeping().mutex.lock(); }, [] { keeping().mutex.unlock(); },
+                       [] { keeping().mutex.unlock(); });
+        return new Keeping;
+    }();
     return *kept;
 }
 
