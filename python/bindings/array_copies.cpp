@@ -16,11 +16,12 @@ namespace {
 
 // Every element once, no gaps, in the same places of both: bytes can be copied as they lie.
 bool same_dense_layout(const Array& a, const Array& b) {
-    return a.dtype() == b.dtype() && ((a.c_contiguous() && b.c_contiguous()) ||
-                                      (a.f_contiguous() && b.f_contiguous()));
+    return a.dtype() == b.dtype() &&
+           ((a.c_contiguous() && b.c_contiguous()) || (a.f_contiguous() && b.f_contiguous()));
 }
 
-// Axes from the largest stride to the smallest; equal ones stay in order. What NumPy keeps as order 'K'.
+// Axes from the largest stride to the smallest; equal ones stay in order. What NumPy keeps as order
+// 'K'.
 std::vector<std::int64_t> axes_by_stride(const Array& array) {
     std::vector<std::int64_t> axes(static_cast<std::size_t>(array.ndim()));
     std::iota(axes.begin(), axes.end(), 0);
@@ -37,7 +38,8 @@ Array empty_like(const Array& model, DType dtype, Device& device, char order, CU
     if (order == 'A' || (order == 'K' && (model.c_contiguous() || model.f_contiguous())))
         order = model.f_contiguous() && !model.c_contiguous() ? 'F' : 'C';
     if (order != 'K')
-        return Array::empty(device, dtype, model.shape(), stream, order == 'F' ? Order::f : Order::c);
+        return Array::empty(device, dtype, model.shape(), stream,
+                            order == 'F' ? Order::f : Order::c);
     const std::vector<std::int64_t> axes = axes_by_stride(model);
     Dims shape(axes.size());
     std::vector<std::int64_t> places(axes.size());
@@ -50,7 +52,8 @@ Array empty_like(const Array& model, DType dtype, Device& device, char order, CU
 
 Array duplicate(const Array& array, DType dtype, char order, CUstream stream) {
     Array result = empty_like(array, dtype, array.device(), order, stream);
-    if (array.size() == 0) return result;
+    if (array.size() == 0)
+        return result;
     py::gil_scoped_release release;
     if (same_dense_layout(array, result)) {
         Device& device = array.device();
@@ -68,7 +71,8 @@ Array duplicate_on(const Array& array, Device& device) {
         return duplicate(array, array.dtype(), 'K', current_stream(device));
     const CUstream stream = current_stream(device);
     Array result = empty_like(array, array.dtype(), device, 'K', stream);
-    if (array.size() == 0) return result;
+    if (array.size() == 0)
+        return result;
     py::gil_scoped_release release;
     copy_into(result, array, stream);
     return result;

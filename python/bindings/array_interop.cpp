@@ -1,5 +1,5 @@
-// Memory shared with other libraries: __cuda_array_interface__ on GPUs; __array_interface__ and the buffer protocol on
-// the CPU. Nothing is copied; who imports keeps the owner alive.
+// Memory shared with other libraries: __cuda_array_interface__ on GPUs; __array_interface__ and the
+// buffer protocol on the CPU. Nothing is copied; who imports keeps the owner alive.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
@@ -20,11 +20,14 @@ namespace {
 
 // '<V2' is how bfloat16 is written where NumPy has no letter for it.
 DType dtype_of_typestr(const py::object& typestr) {
-    if (typestr.cast<std::string>() == "<V2") return DType::bfloat16;
+    if (typestr.cast<std::string>() == "<V2")
+        return DType::bfloat16;
     return to_dtype(typestr);
 }
 
-std::string typestr_of(DType dtype) { return py::str(numpy_dtype(dtype).attr("str")).cast<std::string>(); }
+std::string typestr_of(DType dtype) {
+    return py::str(numpy_dtype(dtype).attr("str")).cast<std::string>();
+}
 
 Dims contiguous_strides(const Dims& shape, DType dtype) {
     Dims strides(shape.span());
@@ -40,7 +43,8 @@ Dims contiguous_strides(const Dims& shape, DType dtype) {
 BufferPtr keep_alive(Device& device, std::uint64_t address, std::size_t bytes, PyObject* owner) {
     Py_INCREF(owner);
     const auto release = [owner] {
-        if (Py_IsInitialized() == 0) return;
+        if (Py_IsInitialized() == 0)
+            return;
         const PyGILState_STATE state = PyGILState_Ensure();
         Py_DECREF(owner);
         PyGILState_Release(state);
@@ -52,19 +56,24 @@ Device& device_of_pointer(std::uint64_t address) {
     const Driver* driver = find_cuda_driver();
     int ordinal = 0;
     if (driver != nullptr && address != 0 &&
-        driver->api.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) != CUDA_SUCCESS)
+        driver->api.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) !=
+            CUDA_SUCCESS)
         throw ValueError("__cuda_array_interface__: the address is not one of a GPU's memory");
     return find_device(join("cuda:", ordinal));
 }
 
 // Our current stream goes on after what the producer has on its own.
 void wait_for_producer(Device& device, const py::object& stream) {
-    if (stream.is_none()) return;
+    if (stream.is_none())
+        return;
     const auto pointer = stream.cast<std::uintptr_t>();
-    if (pointer == 0) throw ValueError("__cuda_array_interface__: a stream of 0 is ambiguous; 1 is the default stream");
+    if (pointer == 0)
+        throw ValueError(
+            "__cuda_array_interface__: a stream of 0 is ambiguous; 1 is the default stream");
     const auto theirs = reinterpret_cast<CUstream>(pointer == 1 ? 0 : pointer);
     const CUstream ours = current_stream(device);
-    if (theirs == ours) return;
+    if (theirs == ours)
+        return;
     Event event(device, false);
     event.record(theirs);
     Stream::external(device, ours).wait(event.handle());
@@ -74,38 +83,48 @@ Array import_interface(const py::dict& interface, PyObject* owner, bool on_gpu) 
     const auto entry = [&](const char* name) -> py::object {
         return interface.contains(name) ? py::object(interface[name]) : py::none();
     };
-    if (!entry("mask").is_none()) throw ValueError("masked arrays are not supported");
+    if (!entry("mask").is_none())
+        throw ValueError("masked arrays are not supported");
     const py::object data = entry("data");
-    if (!py::isinstance<py::tuple>(data)) throw TypeError("an array interface without an address cannot be used");
+    if (!py::isinstance<py::tuple>(data))
+        throw TypeError("an array interface without an address cannot be used");
     const auto pair = py::reinterpret_borrow<py::tuple>(data);
     const auto address = pair[0].is_none() ? 0 : pair[0].cast<std::uint64_t>();
     const bool read_only = pair[1].cast<bool>();
     const DType dtype = dtype_of_typestr(entry("typestr"));
     Dims shape = to_dims(entry("shape"));
-    Dims strides = entry("strides").is_none() ? contiguous_strides(shape, dtype) : to_dims(entry("strides"), "strides");
-    if (shape.size() != strides.size()) throw ValueError("an array interface has another number of strides than extents");
+    Dims strides = entry("strides").is_none() ? contiguous_strides(shape, dtype)
+                                              : to_dims(entry("strides"), "strides");
+    if (shape.size() != strides.size())
+        throw ValueError("an array interface has another number of strides than extents");
     std::uint64_t misaligned = address % bytes_of(dtype);
     std::size_t bytes = bytes_of(dtype);
     for (int k = 0; k < shape.size(); ++k) {
-        if (shape[k] < 0) throw ValueError("an array interface has a negative extent");
-        if (shape[k] > 1) misaligned |= static_cast<std::uint64_t>(strides[k]) % bytes_of(dtype);
+        if (shape[k] < 0)
+            throw ValueError("an array interface has a negative extent");
+        if (shape[k] > 1)
+            misaligned |= static_cast<std::uint64_t>(strides[k]) % bytes_of(dtype);
         bytes *= static_cast<std::size_t>(shape[k]);
     }
     if (misaligned != 0 && bytes > 0)
-        throw ValueError(join("the elements are not aligned to ", bytes_of(dtype), " bytes: make a copy first"));
+        throw ValueError(
+            join("the elements are not aligned to ", bytes_of(dtype), " bytes: make a copy first"));
     Device& device = on_gpu ? device_of_pointer(address) : find_device("cpu");
-    if (on_gpu) wait_for_producer(device, entry("stream"));
-    return Array(keep_alive(device, address, bytes, owner), address, dtype, std::move(shape), std::move(strides),
-                 !read_only);
+    if (on_gpu)
+        wait_for_producer(device, entry("stream"));
+    return Array(keep_alive(device, address, bytes, owner), address, dtype, std::move(shape),
+                 std::move(strides), !read_only);
 }
 
 std::optional<py::dict> find_interface(PyObject* object, const char* name) {
     const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, name));
     if (found) {
-        if (py::isinstance<py::dict>(found)) return py::reinterpret_borrow<py::dict>(found);
+        if (py::isinstance<py::dict>(found))
+            return py::reinterpret_borrow<py::dict>(found);
         return std::nullopt; // a class, whose attribute is the property itself
     }
-    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw py::error_already_set();
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0)
+        throw py::error_already_set();
     PyErr_Clear();
     return std::nullopt;
 }
@@ -115,7 +134,8 @@ void wait_for_writes(const Array& array) {
     const CUstream stream = current_stream(device);
     const py::gil_scoped_release release;
     device.make_current();
-    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ", device.name());
+    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
+          device.name());
 }
 
 py::dict interface_of(const Array& array) {
@@ -124,7 +144,8 @@ py::dict interface_of(const Array& array) {
     interface["shape"] = array.shape();
     interface["typestr"] = typestr;
     interface["descr"] = py::make_tuple(py::make_tuple("", typestr));
-    interface["strides"] = array.c_contiguous() ? py::object(py::none()) : py::cast(array.strides());
+    interface["strides"] =
+        array.c_contiguous() ? py::object(py::none()) : py::cast(array.strides());
     interface["data"] = py::make_tuple(array.size() == 0 ? 0 : array.address(), !array.writable());
     interface["version"] = 3;
     return interface;
@@ -143,7 +164,8 @@ py::dict gpu_interface(const Array& array) {
 py::dict cpu_interface(const Array& array) {
     if (!array.device().is_cpu())
         throw py::attribute_error("an array on a GPU has no __array_interface__");
-    if (array.dtype() == DType::bfloat16) // NumPy would read '<V2' as raw bytes; __array__ gives it its dtype
+    if (array.dtype() ==
+        DType::bfloat16) // NumPy would read '<V2' as raw bytes; __array__ gives it its dtype
         throw py::attribute_error("bfloat16 has no __array_interface__");
     wait_for_writes(array);
     py::dict interface = interface_of(array);
@@ -153,11 +175,13 @@ py::dict cpu_interface(const Array& array) {
 
 py::object as_numpy(const Self& self, const py::object& dtype, const py::object& copy) {
     if (!self.array().device().is_cpu())
-        throw TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a "
+        throw TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` "
+                        "to construct a "
                         "NumPy array explicitly.");
     wait_for_writes(self.array());
     const py::array view = host_view(self.array(), self.object);
-    if (!self.array().writable()) view.attr("flags").attr("writeable") = false;
+    if (!self.array().writable())
+        view.attr("flags").attr("writeable") = false;
     return py::module_::import("numpy").attr("array")(view, dtype, py::arg("copy") = copy);
 }
 
@@ -168,15 +192,17 @@ struct BufferFormat {
     const char* format;
 };
 constexpr BufferFormat format_table[] = {
-    {DType::boolean, "?"}, {DType::int8, "b"},    {DType::int16, "h"},   {DType::int32, "i"},
-    {DType::int64, "l"},   {DType::uint8, "B"},   {DType::uint16, "H"},  {DType::uint32, "I"},
-    {DType::uint64, "L"},  {DType::float16, "e"}, {DType::float32, "f"}, {DType::float64, "d"},
+    {DType::boolean, "?"},    {DType::int8, "b"},        {DType::int16, "h"},
+    {DType::int32, "i"},      {DType::int64, "l"},       {DType::uint8, "B"},
+    {DType::uint16, "H"},     {DType::uint32, "I"},      {DType::uint64, "L"},
+    {DType::float16, "e"},    {DType::float32, "f"},     {DType::float64, "d"},
     {DType::complex64, "Zf"}, {DType::complex128, "Zd"},
 };
 
 const char* format_of(DType dtype) {
     for (const BufferFormat& known : format_table)
-        if (known.dtype == dtype) return known.format;
+        if (known.dtype == dtype)
+            return known.format;
     return nullptr;
 }
 
@@ -184,13 +210,18 @@ const char* why_no_buffer(const Array& array, int flags) {
     const auto asks = [flags](int what) { return (flags & what) == what; };
     if (!array.device().is_cpu())
         return "an array on a GPU has no buffer that the host can read: use `.get()`";
-    if (format_of(array.dtype()) == nullptr) return "bfloat16 has no buffer format: use `.get()`";
-    if (asks(PyBUF_WRITABLE) && !array.writable()) return "the array is read-only";
-    if (asks(PyBUF_C_CONTIGUOUS) && !array.c_contiguous()) return "the array is not C-contiguous";
-    if (asks(PyBUF_F_CONTIGUOUS) && !array.f_contiguous()) return "the array is not Fortran contiguous";
+    if (format_of(array.dtype()) == nullptr)
+        return "bfloat16 has no buffer format: use `.get()`";
+    if (asks(PyBUF_WRITABLE) && !array.writable())
+        return "the array is read-only";
+    if (asks(PyBUF_C_CONTIGUOUS) && !array.c_contiguous())
+        return "the array is not C-contiguous";
+    if (asks(PyBUF_F_CONTIGUOUS) && !array.f_contiguous())
+        return "the array is not Fortran contiguous";
     if (asks(PyBUF_ANY_CONTIGUOUS) && !array.c_contiguous() && !array.f_contiguous())
         return "the array is not contiguous";
-    if (!asks(PyBUF_STRIDES) && !array.c_contiguous()) return "the array is not C-contiguous";
+    if (!asks(PyBUF_STRIDES) && !array.c_contiguous())
+        return "the array is not C-contiguous";
     return nullptr;
 }
 
@@ -218,9 +249,11 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
             view->itemsize = static_cast<Py_ssize_t>(bytes_of(array.dtype()));
             view->readonly = array.writable() ? 0 : 1;
             view->ndim = array.ndim();
-            view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format_of(array.dtype())) : nullptr;
+            view->format =
+                (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format_of(array.dtype())) : nullptr;
             view->shape = (flags & PyBUF_ND) != 0 ? numbers.get() : nullptr;
-            view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? numbers.get() + ndim : nullptr;
+            view->strides =
+                (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? numbers.get() + ndim : nullptr;
             view->suboffsets = nullptr;
             view->internal = numbers.release();
             view->obj = Py_NewRef(self);
@@ -229,10 +262,13 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         -1);
 }
 
-void release_buffer(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
+void release_buffer(PyObject*, Py_buffer* view) {
+    delete[] static_cast<Py_ssize_t*>(view->internal);
+}
 
 std::optional<Array> find_foreign_array(PyObject* object) {
-    if (const std::optional<py::dict> interface = find_interface(object, "__cuda_array_interface__"))
+    if (const std::optional<py::dict> interface =
+            find_interface(object, "__cuda_array_interface__"))
         return import_interface(*interface, object, true);
     if (const std::optional<py::dict> interface = find_interface(object, "__array_interface__"))
         return import_interface(*interface, object, false);
@@ -240,10 +276,14 @@ std::optional<Array> find_foreign_array(PyObject* object) {
 }
 
 void bind_array_interop(py::handle type) {
-    attach_property(type, "__cuda_array_interface__", &gpu_interface, "Version 3; of an array on a GPU.");
-    attach_property(type, "__array_interface__", &cpu_interface, "Version 3; of an array on the CPU.");
-    attach(type, "__array__", &as_numpy, py::arg("dtype") = py::none(), py::arg("copy") = py::none());
-    type.attr("__array_ufunc__") = py::none(); // NumPy's functions refuse our arrays instead of copying them
+    attach_property(type, "__cuda_array_interface__", &gpu_interface,
+                    "Version 3; of an array on a GPU.");
+    attach_property(type, "__array_interface__", &cpu_interface,
+                    "Version 3; of an array on the CPU.");
+    attach(type, "__array__", &as_numpy, py::arg("dtype") = py::none(),
+           py::arg("copy") = py::none());
+    type.attr("__array_ufunc__") =
+        py::none(); // NumPy's functions refuse our arrays instead of copying them
 }
 
 } // namespace quern::python

@@ -1,4 +1,5 @@
-// The parts of ndarray's binding, file by file: the type, its views, its values, its makers and its interfaces.
+// The parts of ndarray's binding, file by file: the type, its views, its values, its makers and its
+// interfaces.
 #pragma once
 #include "python/bindings/bind_array.h"
 
@@ -15,9 +16,11 @@ void make_array_type(pybind11::module_& module);
 [[nodiscard]] Array index_array(const Array& array, pybind11::handle key);
 
 // array_transfer.cpp: between NumPy's memory and a device's. The GIL is released while bytes move.
-// A new NumPy array in order 'C', 'F' or 'A'; or `out`, which must fit. `blocking` waits for the bytes.
+// A new NumPy array in order 'C', 'F' or 'A'; or `out`, which must fit. `blocking` waits for the
+// bytes.
 [[nodiscard]] pybind11::array download(const Array& array, CUstream stream, char order = 'C',
-                                       pybind11::object out = pybind11::none(), bool blocking = true);
+                                       pybind11::object out = pybind11::none(),
+                                       bool blocking = true);
 // target[...] = source, broadcast and cast.
 void upload(const Array& target, const pybind11::array& source, CUstream stream);
 // An array of CPU memory as NumPy sees it, without a copy; `owner` keeps the memory.

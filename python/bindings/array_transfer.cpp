@@ -1,5 +1,6 @@
-// Bytes between NumPy's memory and a device's. Memory of the CPU device is memory that NumPy can read, so there NumPy
-// itself copies, whatever the layouts; a GPU gets and gives contiguous bytes, and a kernel of ours rearranges them.
+// Bytes between NumPy's memory and a device's. Memory of the CPU device is memory that NumPy can
+// read, so there NumPy itself copies, whatever the layouts; a GPU gets and gives contiguous bytes,
+// and a kernel of ours rearranges them.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
@@ -22,7 +23,8 @@ namespace {
 std::vector<py::ssize_t> list_of(const Dims& dims) { return {dims.begin(), dims.end()}; }
 
 void* pointer_of(const Array& array) {
-    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(array.address())); // NOLINT: an address of host memory
+    return reinterpret_cast<void*>(
+        static_cast<std::uintptr_t>(array.address())); // NOLINT: an address of host memory
 }
 
 bool contiguous(const Array& array, char order) {
@@ -32,7 +34,8 @@ bool contiguous(const Array& array, char order) {
 void wait_for(const Device& device, CUstream stream) {
     py::gil_scoped_release release;
     device.make_current();
-    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ", device.name());
+    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
+          device.name());
 }
 
 py::array new_numpy(const Array& array, char order) {
@@ -48,20 +51,24 @@ py::array new_numpy(const Array& array, char order) {
 
 // target[...] = source by NumPy's own rules; it releases the GIL itself.
 void numpy_copy(const py::object& target, const py::object& source) {
-    if (PyObject_SetItem(target.ptr(), Py_Ellipsis, source.ptr()) != 0) throw py::error_already_set();
+    if (PyObject_SetItem(target.ptr(), Py_Ellipsis, source.ptr()) != 0)
+        throw py::error_already_set();
 }
 
 void check_out(const Array& array, const py::object& out) {
-    if (!py::isinstance<py::array>(out)) throw TypeError("Only numpy.ndarray can be obtained from quern.ndarray.get(out=)");
+    if (!py::isinstance<py::array>(out))
+        throw TypeError("Only numpy.ndarray can be obtained from quern.ndarray.get(out=)");
     const auto target = py::reinterpret_borrow<py::array>(out);
     const std::optional<DType> dtype = find_dtype_of(target.dtype());
     if (dtype != array.dtype())
-        throw TypeError(join("out array has incorrect dtype: expected ", row(array.dtype()).name, ", got ",
-                             py::str(target.dtype()).cast<std::string>()));
+        throw TypeError(join("out array has incorrect dtype: expected ", row(array.dtype()).name,
+                             ", got ", py::str(target.dtype()).cast<std::string>()));
     if (!py::tuple(target.attr("shape")).equal(py::cast(array.shape())))
-        throw ValueError(join("Shape mismatch. Expected shape: ", py::str(py::cast(array.shape())).cast<std::string>(),
-                              ", got ", py::str(target.attr("shape")).cast<std::string>()));
-    if (!target.writeable()) throw ValueError("out is read-only");
+        throw ValueError(join("Shape mismatch. Expected shape: ",
+                              py::str(py::cast(array.shape())).cast<std::string>(), ", got ",
+                              py::str(target.attr("shape")).cast<std::string>()));
+    if (!target.writeable())
+        throw ValueError("out is read-only");
 }
 
 // Whoever holds the buffer last must not give it to others before `stream` gets here.
@@ -76,10 +83,11 @@ void fetch(const Array& array, py::array& target, CUstream stream, bool blocking
     const py::gil_scoped_release release;
     Device& device = array.device();
     const auto bytes = static_cast<std::size_t>(array.nbytes());
-    if (blocking) return copy_to_host(device, place, array.address(), bytes, stream);
+    if (blocking)
+        return copy_to_host(device, place, array.address(), bytes, stream);
     device.make_current();
-    check(device.api(), device.api().cuMemcpyDtoHAsync(place, array.address(), bytes, stream), "copy ",
-          bytes, " bytes from ", device.name());
+    check(device.api(), device.api().cuMemcpyDtoHAsync(place, array.address(), bytes, stream),
+          "copy ", bytes, " bytes from ", device.name());
 }
 
 // NumPy's contiguous bytes into a GPU's array of the same layout; the source may change at once.
@@ -87,14 +95,16 @@ void send(const py::array& source, const Array& target, CUstream stream) {
     const void* place = source.data();
     note_use(target, stream);
     const py::gil_scoped_release release;
-    copy_to_device(target.device(), target.address(), place, static_cast<std::size_t>(target.nbytes()), stream);
+    copy_to_device(target.device(), target.address(), place,
+                   static_cast<std::size_t>(target.nbytes()), stream);
 }
 
 // NumPy's assignment drops leading extents of 1 that the target has not.
 Array fitted(const Array& source, const Array& target) {
     const int extra = source.ndim() - target.ndim();
     std::vector<std::int64_t> axes;
-    for (int k = 0; k < extra && source.shape()[k] == 1; ++k) axes.push_back(k);
+    for (int k = 0; k < extra && source.shape()[k] == 1; ++k)
+        axes.push_back(k);
     const Array fit = axes.empty() ? source : squeeze(source, axes);
     try {
         return broadcast_to(fit, target.shape());
@@ -107,10 +117,12 @@ Array fitted(const Array& source, const Array& target) {
 
 void assign_array(const Array& target, const Array& given, CUstream stream) {
     Array source = fitted(given, target);
-    if (target.size() == 0) return;
+    if (target.size() == 0)
+        return;
     const bool same = source.address() == target.address() && source.dtype() == target.dtype() &&
                       source.strides() == target.strides();
-    if (same) return;
+    if (same)
+        return;
     if (&source.device() == &target.device() && may_share_memory(source, target))
         source = fitted(duplicate(given, given.dtype(), 'K', stream), target);
     py::gil_scoped_release release;
@@ -120,20 +132,23 @@ void assign_array(const Array& target, const Array& given, CUstream stream) {
 } // namespace
 
 py::array host_view(const Array& array, py::handle owner) {
-    if (array.size() == 0) return py::array(numpy_dtype(array.dtype()), list_of(array.shape()));
+    if (array.size() == 0)
+        return py::array(numpy_dtype(array.dtype()), list_of(array.shape()));
     return py::array(numpy_dtype(array.dtype()), list_of(array.shape()), list_of(array.strides()),
                      pointer_of(array), owner);
 }
 
 py::array download(const Array& array, CUstream stream, char order, py::object out, bool blocking) {
-    if (order == 'A' || order == 'K') order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
+    if (order == 'A' || order == 'K')
+        order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
     if (!out.is_none()) {
         check_out(array, out);
     } else {
         out = new_numpy(array, order);
     }
     auto target = py::reinterpret_borrow<py::array>(out);
-    if (array.size() == 0) return target;
+    if (array.size() == 0)
+        return target;
     if (array.device().is_cpu()) {
         wait_for(array.device(), stream);
         numpy_copy(target, host_view(array, py::none()));
@@ -162,26 +177,30 @@ void upload(const Array& target, const py::array& source, CUstream stream) {
     }
     const py::module_ numpy = py::module_::import("numpy");
     const char order = target.f_contiguous() && !target.c_contiguous() ? 'F' : 'C';
-    const py::array host = numpy
-                               .attr("require")(source, numpy_dtype(target.dtype()), std::string(1, order))
-                               .cast<py::array>();
+    const py::array host =
+        numpy.attr("require")(source, numpy_dtype(target.dtype()), std::string(1, order))
+            .cast<py::array>();
     const bool same_shape = py::tuple(host.attr("shape")).equal(py::cast(target.shape()));
     if (same_shape && contiguous(target, order)) {
-        if (target.size() > 0) send(host, target, stream);
+        if (target.size() > 0)
+            send(host, target, stream);
         return;
     }
-    const Array staged = Array::empty(target.device(), target.dtype(), to_dims(host.attr("shape")), stream,
-                                      order == 'F' ? Order::f : Order::c);
-    if (staged.size() > 0) send(host, staged, stream);
+    const Array staged = Array::empty(target.device(), target.dtype(), to_dims(host.attr("shape")),
+                                      stream, order == 'F' ? Order::f : Order::c);
+    if (staged.size() > 0)
+        send(host, staged, stream);
     assign_array(target, staged, stream);
 }
 
 void assign(const Array& target, py::handle value, CUstream stream) {
-    if (const Array* array = find_array(value.ptr())) return assign_array(target, *array, stream);
+    if (const Array* array = find_array(value.ptr()))
+        return assign_array(target, *array, stream);
     if (const std::optional<Scalar> scalar = find_scalar(value.ptr())) {
         std::array<std::byte, 16> stored{};
         store_scalar(*scalar, target.dtype(), stored.data()); // complains before anything runs
-        if (target.size() == 0) return;
+        if (target.size() == 0)
+            return;
         py::gil_scoped_release release;
         fill(target, *scalar, stream);
         return;

@@ -1,5 +1,5 @@
-// The type object of quern.ndarray: allocation, hot attributes, sequence and number slots. No pybind11 call on the way
-// of a getter.
+// The type object of quern.ndarray: allocation, hot attributes, sequence and number slots. No
+// pybind11 call on the way of a getter.
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
@@ -26,7 +26,8 @@ Array& array_of(PyObject* object) { return self_of(object)->array; }
 
 PyObject* new_object(PyTypeObject* type, Array&& array, PyObject* base) noexcept {
     PyObject* object = type->tp_alloc(type, 0);
-    if (object == nullptr) return nullptr;
+    if (object == nullptr)
+        return nullptr;
     new (&self_of(object)->array) Array(std::move(array));
     self_of(object)->weakrefs = nullptr;
     Py_XINCREF(base);
@@ -34,12 +35,14 @@ PyObject* new_object(PyTypeObject* type, Array&& array, PyObject* base) noexcept
     return object;
 }
 
-// ndarray(shape, dtype=float, memptr=None, strides=None, order='C'): uninitialised, as in NumPy and CuPy.
+// ndarray(shape, dtype=float, memptr=None, strides=None, order='C'): uninitialised, as in NumPy and
+// CuPy.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"shape", "dtype", "memptr", "strides", "order", nullptr};
-    PyObject *shape = nullptr, *dtype = Py_None, *memptr = Py_None, *strides = Py_None, *order = Py_None;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:ndarray", const_cast<char**>(names), &shape,
-                                    &dtype, &memptr, &strides, &order) == 0)
+    PyObject *shape = nullptr, *dtype = Py_None, *memptr = Py_None, *strides = Py_None,
+             *order = Py_None;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:ndarray", const_cast<char**>(names),
+                                    &shape, &dtype, &memptr, &strides, &order) == 0)
         return nullptr;
     return guarded(
         [&]() -> PyObject* {
@@ -49,9 +52,9 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             Device& device = current_device();
             const DType element = dtype == Py_None ? DType::float64 : to_dtype(dtype);
             const Order layout = to_order(order, 'C') == 'F' ? Order::f : Order::c;
-            return new_object(type,
-                              Array::empty(device, element, to_dims(shape), current_stream(device), layout),
-                              nullptr);
+            return new_object(
+                type, Array::empty(device, element, to_dims(shape), current_stream(device), layout),
+                nullptr);
         },
         static_cast<PyObject*>(nullptr));
 }
@@ -59,7 +62,8 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 void dispose(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     ArrayObject* self = self_of(object);
-    if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
+    if (self->weakrefs != nullptr)
+        PyObject_ClearWeakRefs(object);
     std::destroy_at(&self->array);
     Py_CLEAR(self->base);
     type->tp_free(object);
@@ -92,14 +96,16 @@ PyObject* get_base(PyObject* self, void*) {
 int set_shape(PyObject* self, PyObject* value, void*) {
     return guarded(
         [&] {
-            if (value == nullptr) throw Error(ErrorKind::type, "cannot delete an array's shape");
+            if (value == nullptr)
+                throw Error(ErrorKind::type, "cannot delete an array's shape");
             Array& array = array_of(self);
             const Dims shape = infer_shape(array.size(), to_dims(value));
             std::optional<Array> view = reshape_view(array, shape);
             if (!view) {
-                PyErr_SetString(PyExc_AttributeError,
-                                "incompatible shape for in-place modification: this layout needs a copy; "
-                                "use `.reshape()` instead");
+                PyErr_SetString(
+                    PyExc_AttributeError,
+                    "incompatible shape for in-place modification: this layout needs a copy; "
+                    "use `.reshape()` instead");
                 return -1;
             }
             array = std::move(*view);
@@ -109,15 +115,18 @@ int set_shape(PyObject* self, PyObject* value, void*) {
 }
 
 PyGetSetDef attributes[] = {
-    {"shape", get_shape, set_shape, "Extents, a tuple of int; may be set where no copy is needed.", nullptr},
-    {"strides", get_strides, nullptr, "Bytes from one element to the next along each axis.", nullptr},
+    {"shape", get_shape, set_shape, "Extents, a tuple of int; may be set where no copy is needed.",
+     nullptr},
+    {"strides", get_strides, nullptr, "Bytes from one element to the next along each axis.",
+     nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements: size * itemsize.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"dtype", get_dtype, nullptr, "The element type, a numpy.dtype.", nullptr},
     {"T", get_transposed, nullptr, "A view with all axes reversed.", nullptr},
-    {"base", get_base, nullptr, "The object that owns this view's memory; None: the array itself.", nullptr},
+    {"base", get_base, nullptr, "The object that owns this view's memory; None: the array itself.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -154,9 +163,11 @@ PyObject* get_element(PyObject* self, Py_ssize_t position) {
 int set_item(PyObject* self, PyObject* key, PyObject* value) {
     return guarded(
         [&] {
-            if (value == nullptr) throw ValueError("cannot delete array elements");
+            if (value == nullptr)
+                throw ValueError("cannot delete array elements");
             const Array target = index_array(array_of(self), key);
-            if (!target.writable()) throw ValueError("assignment destination is read-only");
+            if (!target.writable())
+                throw ValueError("assignment destination is read-only");
             assign(target, value, current_stream(target.device()));
             return 0;
         },
@@ -164,7 +175,8 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
 }
 
 PyObject* iterate(PyObject* self) {
-    if (array_of(self).ndim() > 0) return PySeqIter_New(self);
+    if (array_of(self).ndim() > 0)
+        return PySeqIter_New(self);
     PyErr_SetString(PyExc_TypeError, "iteration over a 0-d array");
     return nullptr;
 }
@@ -176,11 +188,14 @@ py::array values_of(PyObject* self) {
     return download(array, current_stream(array.device()));
 }
 
-// More than one element has no value as a number: NumPy's error needs only the shape, so nothing is copied.
+// More than one element has no value as a number: NumPy's error needs only the shape, so nothing is
+// copied.
 py::array number_of(PyObject* self) {
     const Array& array = array_of(self);
-    if (array.size() == 1) return values_of(self);
-    return py::array(numpy_dtype(array.dtype()), std::vector<py::ssize_t>{array.size() == 0 ? 0 : 2});
+    if (array.size() == 1)
+        return values_of(self);
+    return py::array(numpy_dtype(array.dtype()),
+                     std::vector<py::ssize_t>{array.size() == 0 ? 0 : 2});
 }
 
 int as_bool(PyObject* self) {
@@ -195,9 +210,10 @@ template <PyObject* (*Convert)(PyObject*)> PyObject* as_text(PyObject* self) {
 
 // Without this `a == b` would quietly mean `a is b`.
 PyObject* compare(PyObject*, PyObject*, int) {
-    PyErr_SetString(PyExc_NotImplementedError,
-                    "comparing quern arrays is not supported yet: compare with an ElementwiseKernel, or "
-                    "on the host as a.get() == b.get()");
+    PyErr_SetString(
+        PyExc_NotImplementedError,
+        "comparing quern arrays is not supported yet: compare with an ElementwiseKernel, or "
+        "on the host as a.get() == b.get()");
     return nullptr;
 }
 
@@ -250,7 +266,8 @@ void make_array_type(py::module_& module) {
     PyType_Spec spec{"quern.ndarray", static_cast<int>(sizeof(ArrayObject)), 0,
                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
     PyObject* type = PyType_FromSpec(&spec);
-    if (type == nullptr) throw py::error_already_set();
+    if (type == nullptr)
+        throw py::error_already_set();
     array_type = reinterpret_cast<PyTypeObject*>(type);
     module.attr("ndarray") = py::reinterpret_steal<py::object>(type);
     Py_INCREF(type); // ours, for the life of the process

@@ -17,7 +17,9 @@ namespace {
 
 CUstream stream_of(const Array& array) { return current_stream(array.device()); }
 
-py::array values(const Array& array, char order = 'C') { return download(array, stream_of(array), order); }
+py::array values(const Array& array, char order = 'C') {
+    return download(array, stream_of(array), order);
+}
 
 // `.item()`: one element as a Python scalar.
 
@@ -29,7 +31,8 @@ std::int64_t item_position(const py::handle& index) {
 
 Array element_at(const Array& array, const py::args& args) {
     if (args.empty()) {
-        if (array.size() != 1) throw ValueError("can only convert an array of size 1 to a Python scalar");
+        if (array.size() != 1)
+            throw ValueError("can only convert an array of size 1 to a Python scalar");
         return array;
     }
     const bool is_tuple = args.size() == 1 && py::isinstance<py::tuple>(args[0]);
@@ -49,62 +52,75 @@ Array element_at(const Array& array, const py::args& args) {
     } else {
         if (static_cast<int>(index.size()) != array.ndim())
             throw ValueError("incorrect number of indices for array");
-        for (const py::handle position : index) items.emplace_back(item_position(position));
+        for (const py::handle position : index)
+            items.emplace_back(item_position(position));
     }
     return basic_index(array, items);
 }
 
-Array converted(const Array& array, const py::object& dtype, const py::object& order, const py::object& casting) {
+Array converted(const Array& array, const py::object& dtype, const py::object& order,
+                const py::object& casting) {
     const DType wanted = to_dtype(dtype);
     if (!casting.is_none()) {
         const py::module_ numpy = py::module_::import("numpy");
-        if (!py::cast<bool>(numpy.attr("can_cast")(numpy_dtype(array.dtype()), numpy_dtype(wanted), casting)))
+        if (!py::cast<bool>(
+                numpy.attr("can_cast")(numpy_dtype(array.dtype()), numpy_dtype(wanted), casting)))
             throw TypeError(join("Cannot cast array data from ",
                                  py::repr(numpy_dtype(array.dtype())).cast<std::string>(), " to ",
-                                 py::repr(numpy_dtype(wanted)).cast<std::string>(), " according to the rule '",
-                                 py::str(casting).cast<std::string>(), "'"));
+                                 py::repr(numpy_dtype(wanted)).cast<std::string>(),
+                                 " according to the rule '", py::str(casting).cast<std::string>(),
+                                 "'"));
     }
     return duplicate(array, wanted, to_order(order, 'K'), stream_of(array));
 }
 
 bool layout_fits(const Array& array, char order) {
-    return order == 'K' || (order == 'C' && array.c_contiguous()) || (order == 'F' && array.f_contiguous()) ||
+    return order == 'K' || (order == 'C' && array.c_contiguous()) ||
+           (order == 'F' && array.f_contiguous()) ||
            (order == 'A' && (array.c_contiguous() || array.f_contiguous()));
 }
 
 void set_values(const Array& array, const py::object& values, const py::object& stream) {
-    if (!array.writable()) throw ValueError("set(): the array is read-only");
+    if (!array.writable())
+        throw ValueError("set(): the array is read-only");
     if (!py::isinstance<py::array>(values))
         throw TypeError("Only numpy.ndarray can be set to quern.ndarray");
     const auto source = py::reinterpret_borrow<py::array>(values);
     if (find_dtype_of(source.dtype()) != array.dtype())
-        throw TypeError(join(py::str(source.dtype()).cast<std::string>(), " array cannot be set to ",
-                             row(array.dtype()).name, " array"));
+        throw TypeError(join(py::str(source.dtype()).cast<std::string>(),
+                             " array cannot be set to ", row(array.dtype()).name, " array"));
     if (!py::tuple(source.attr("shape")).equal(py::cast(array.shape())))
-        throw ValueError(join("Shape mismatch. Old shape: ", py::str(py::cast(array.shape())).cast<std::string>(),
-                              ", new shape: ", py::str(source.attr("shape")).cast<std::string>()));
+        throw ValueError(join(
+            "Shape mismatch. Old shape: ", py::str(py::cast(array.shape())).cast<std::string>(),
+            ", new shape: ", py::str(source.attr("shape")).cast<std::string>()));
     upload(array, source, to_stream(stream, array.device()));
 }
 
 void attach_transfers(py::handle type) {
     attach(
         type, "get",
-        [](const Array& self, const py::object& stream, const py::object& order, const py::object& out,
-           bool blocking) {
-            return download(self, to_stream(stream, self.device()), to_order(order, 'C'), out, blocking);
+        [](const Array& self, const py::object& stream, const py::object& order,
+           const py::object& out, bool blocking) {
+            return download(self, to_stream(stream, self.device()), to_order(order, 'C'), out,
+                            blocking);
         },
         py::arg("stream") = py::none(), py::arg("order") = "C", py::arg("out") = py::none(),
         py::arg("blocking") = true,
         "A NumPy array with the values, or `out` filled with them.\n\n"
-        "`blocking=False` returns before the bytes have arrived: synchronize the stream before reading.");
+        "`blocking=False` returns before the bytes have arrived: synchronize the stream before "
+        "reading.");
     attach(type, "set", &set_values, py::arg("arr"), py::arg("stream") = py::none(),
            "Copy a NumPy array of the same shape and dtype into this array.");
     attach(
         type, "item",
-        [](const Array& self, const py::args& args) { return values(element_at(self, args)).attr("item")(); },
-        "item(*args)\n\nOne element as a Python scalar: the only one, a flat position, or one index per axis.");
-    attach(type, "tolist", [](const Array& self) { return values(self).attr("tolist")(); },
-           "The values as nested lists of Python scalars.");
+        [](const Array& self, const py::args& args) {
+            return values(element_at(self, args)).attr("item")();
+        },
+        "item(*args)\n\nOne element as a Python scalar: the only one, a flat position, or one "
+        "index per axis.");
+    attach(
+        type, "tolist", [](const Array& self) { return values(self).attr("tolist")(); },
+        "The values as nested lists of Python scalars.");
     attach(
         type, "tobytes",
         [](const Array& self, const py::object& order) {
@@ -115,7 +131,8 @@ void attach_transfers(py::handle type) {
     attach(
         type, "fill",
         [](const Array& self, const py::object& value) {
-            if (!self.writable()) throw ValueError("assignment destination is read-only");
+            if (!self.writable())
+                throw ValueError("assignment destination is read-only");
             if (const Array* array = find_array(value.ptr()); array != nullptr && array->ndim() > 0)
                 throw ValueError("fill(): the value must be a scalar or a 0-d array");
             assign(self, value, stream_of(self));
@@ -132,29 +149,32 @@ void attach_copies(py::handle type) {
         py::arg("order") = "C", "A copy; `order` is 'C', 'F', 'A' or 'K'.");
     attach(
         type, "astype",
-        [](const Self& self, const py::object& dtype, const py::object& order, const py::object& casting,
-           const py::object&, bool copy) -> py::object {
+        [](const Self& self, const py::object& dtype, const py::object& order,
+           const py::object& casting, const py::object&, bool copy) -> py::object {
             const Array& array = self.array();
-            if (!copy && to_dtype(dtype) == array.dtype() && layout_fits(array, to_order(order, 'K')))
+            if (!copy && to_dtype(dtype) == array.dtype() &&
+                layout_fits(array, to_order(order, 'K')))
                 return py::reinterpret_borrow<py::object>(self.object);
             return py::cast(converted(array, dtype, order, casting));
         },
         py::arg("dtype"), py::arg("order") = "K", py::arg("casting") = py::none(),
         py::arg("subok") = py::none(), py::arg("copy") = true,
-        "A copy as another dtype, by C's conversions unless `casting` forbids it; `copy=False` may return\n"
+        "A copy as another dtype, by C's conversions unless `casting` forbids it; `copy=False` may "
+        "return\n"
         "the array itself.");
-    attach(type, "__copy__", [](const Array& self) {
-        return duplicate(self, self.dtype(), 'K', stream_of(self));
-    });
+    attach(type, "__copy__",
+           [](const Array& self) { return duplicate(self, self.dtype(), 'K', stream_of(self)); });
     attach(type, "__deepcopy__", [](const Array& self, const py::object&) {
         return duplicate(self, self.dtype(), 'K', stream_of(self));
     });
     attach(type, "__reduce__", [](const Self& self) {
         const py::object rebuild = py::module_::import("quern._core").attr("_rebuild_array");
-        return py::make_tuple(rebuild, py::make_tuple(values(self.array(), 'A'), self.array().device().name()));
+        return py::make_tuple(
+            rebuild, py::make_tuple(values(self.array(), 'A'), self.array().device().name()));
     });
     attach(type, "__complex__", [](const Array& self) {
-        if (self.size() != 1) throw TypeError("only length-1 arrays can be converted to Python scalars");
+        if (self.size() != 1)
+            throw TypeError("only length-1 arrays can be converted to Python scalars");
         return py::module_::import("builtins").attr("complex")(values(self));
     });
     attach(type, "__format__", [](const Array& self, const py::str& format) {
@@ -175,14 +195,20 @@ struct Flags {
 bool flag_named(const Flags& flags, std::string_view name) {
     const Array& array = flags.of();
     const bool c = array.c_contiguous(), f = array.f_contiguous();
-    if (name == "C_CONTIGUOUS" || name == "C" || name == "CONTIGUOUS") return c;
-    if (name == "F_CONTIGUOUS" || name == "F" || name == "FORTRAN") return f;
-    if (name == "OWNDATA" || name == "O") return flags.owns();
-    if (name == "WRITEABLE" || name == "W") return array.writable();
+    if (name == "C_CONTIGUOUS" || name == "C" || name == "CONTIGUOUS")
+        return c;
+    if (name == "F_CONTIGUOUS" || name == "F" || name == "FORTRAN")
+        return f;
+    if (name == "OWNDATA" || name == "O")
+        return flags.owns();
+    if (name == "WRITEABLE" || name == "W")
+        return array.writable();
     if (name == "ALIGNED" || name == "A")
         return array.address() % bytes_of(array.dtype()) == 0;
-    if (name == "FNC") return f && !c;
-    if (name == "FORC") return f || c;
+    if (name == "FNC")
+        return f && !c;
+    if (name == "FORC")
+        return f || c;
     throw py::key_error(join(name, " is not defined for flags"));
 }
 
@@ -197,16 +223,21 @@ void set_writeable(const Flags& flags, bool writeable) {
 }
 
 void add_flags(py::module_& module, py::handle type) {
-    py::class_<Flags> flags(module, "Flags", "An array's layout and rights, by attribute or by NumPy's names.");
+    py::class_<Flags> flags(module, "Flags",
+                            "An array's layout and rights, by attribute or by NumPy's names.");
     for (const char* name : {"C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "ALIGNED", "FNC", "FORC"}) {
         std::string lower(name);
-        std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return static_cast<char>(c | (c == '_' ? 0 : 0x20)); });
-        flags.def_property_readonly(lower.c_str(), [name](const Flags& self) { return flag_named(self, name); });
+        std::transform(lower.begin(), lower.end(), lower.begin(),
+                       [](char c) { return static_cast<char>(c | (c == '_' ? 0 : 0x20)); });
+        flags.def_property_readonly(lower.c_str(),
+                                    [name](const Flags& self) { return flag_named(self, name); });
     }
-    flags.def_property("writeable", [](const Flags& self) { return flag_named(self, "W"); }, &set_writeable);
+    flags.def_property(
+        "writeable", [](const Flags& self) { return flag_named(self, "W"); }, &set_writeable);
     flags.def("__getitem__", &flag_named);
     flags.def("__setitem__", [](const Flags& self, std::string_view name, bool value) {
-        if (name != "WRITEABLE" && name != "W") throw py::key_error("only WRITEABLE can be set");
+        if (name != "WRITEABLE" && name != "W")
+            throw py::key_error("only WRITEABLE can be set");
         set_writeable(self, value);
     });
     flags.def("__repr__", [](const Flags& self) {
@@ -230,29 +261,37 @@ struct MemoryPointer {
 };
 
 void add_memory(py::module_& module, py::handle type) {
-    py::class_<Memory>(module, "Memory", "A stretch of device memory that lives as long as somebody holds it.")
+    py::class_<Memory>(module, "Memory",
+                       "A stretch of device memory that lives as long as somebody holds it.")
         .def_property_readonly("ptr", [](const Memory& self) { return self.buffer->address(); })
         .def_property_readonly("size", [](const Memory& self) { return self.buffer->bytes(); })
-        .def_property_readonly("device", [](const Memory& self) -> Device& { return self.buffer->device(); },
-                               py::return_value_policy::reference)
-        .def_property_readonly("device_id", [](const Memory& self) { return id_of(self.buffer->device()); });
-    py::class_<MemoryPointer>(module, "MemoryPointer", "A place in device memory; keeps the memory alive.")
+        .def_property_readonly(
+            "device", [](const Memory& self) -> Device& { return self.buffer->device(); },
+            py::return_value_policy::reference)
+        .def_property_readonly("device_id",
+                               [](const Memory& self) { return id_of(self.buffer->device()); });
+    py::class_<MemoryPointer>(module, "MemoryPointer",
+                              "A place in device memory; keeps the memory alive.")
         .def_property_readonly("ptr", [](const MemoryPointer& self) { return self.address; })
         .def_property_readonly("mem", [](const MemoryPointer& self) { return Memory{self.buffer}; })
-        .def_property_readonly("device",
-                               [](const MemoryPointer& self) -> Device& { return self.buffer->device(); },
-                               py::return_value_policy::reference)
-        .def_property_readonly("device_id", [](const MemoryPointer& self) { return id_of(self.buffer->device()); })
+        .def_property_readonly(
+            "device", [](const MemoryPointer& self) -> Device& { return self.buffer->device(); },
+            py::return_value_policy::reference)
+        .def_property_readonly(
+            "device_id", [](const MemoryPointer& self) { return id_of(self.buffer->device()); })
         .def("__int__", [](const MemoryPointer& self) { return self.address; });
     attach_property(
         type, "data",
-        [](const Array& self) { return MemoryPointer{self.buffer(), self.address()}; },
+        [](const Array& self) {
+            return MemoryPointer{self.buffer(), self.address()};
+        },
         "Where the first element lies: `.ptr` (address), `.mem`, `.device`.");
     const py::cpp_function device([](const Array& self) -> Device& { return self.device(); },
                                   py::return_value_policy::reference, py::is_method(type));
     const auto property =
         py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyProperty_Type));
-    type.attr("device") = property(device, py::none(), py::none(), "The quern.Device that holds the array.");
+    type.attr("device") =
+        property(device, py::none(), py::none(), "The quern.Device that holds the array.");
 }
 
 } // namespace

@@ -14,7 +14,8 @@ namespace {
 
 // f((2, 3)), f([2, 3]) and f(2, 3) are the same; f(2) is one int.
 py::object unpack(const py::args& args) {
-    if (args.size() != 1) return args;
+    if (args.size() != 1)
+        return args;
     return args[0];
 }
 
@@ -36,13 +37,16 @@ py::object reshaped(const Self& self, const py::object& shape, const py::object&
                     const py::object& copy) {
     const Array& array = self.array();
     char order = to_order(order_name, 'C');
-    if (order == 'K') throw ValueError("order 'K' is not permitted for reshaping");
-    if (order == 'A') order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
+    if (order == 'K')
+        throw ValueError("order 'K' is not permitted for reshaping");
+    if (order == 'A')
+        order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
     const Dims extents = infer_shape(array.size(), to_dims(shape));
     std::optional<Array> view;
     if (copy.is_none() || !py::cast<bool>(copy))
         view = reshape_view(array, extents, order == 'F' ? Order::f : Order::c);
-    if (view) return self.view(std::move(*view));
+    if (view)
+        return self.view(std::move(*view));
     if (!copy.is_none() && !py::cast<bool>(copy))
         throw ValueError("Unable to avoid creating a copy while reshaping.");
     return py::cast(reshape(array, extents, order));
@@ -64,7 +68,8 @@ py::object ravelled(const Self& self, const py::object& order) {
 }
 
 py::object viewed(const Self& self, const py::object& dtype) {
-    return self.view(dtype.is_none() ? Array(self.array()) : view_dtype(self.array(), to_dtype(dtype)));
+    return self.view(dtype.is_none() ? Array(self.array())
+                                     : view_dtype(self.array(), to_dtype(dtype)));
 }
 
 void attach_shapes(py::handle type) {
@@ -82,24 +87,30 @@ void attach_shapes(py::handle type) {
             }
             return reshaped(self, wanted, order, copy);
         },
-        "reshape(*shape, order='C', copy=None)\n\nThe same elements in another shape; one extent may be -1.\n"
+        "reshape(*shape, order='C', copy=None)\n\nThe same elements in another shape; one extent "
+        "may be -1.\n"
         "A view where the layout allows it, else a copy.");
-    attach(type, "ravel", &ravelled, py::arg("order") = "C", "One axis; a view where the layout allows it.");
+    attach(type, "ravel", &ravelled, py::arg("order") = "C",
+           "One axis; a view where the layout allows it.");
     attach(
         type, "flatten",
         [](const Self& self, const py::object& order) {
             char wanted = to_order(order, 'C');
             const Array& array = self.array();
-            if (wanted == 'K') wanted = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
+            if (wanted == 'K')
+                wanted = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
             return reshaped(self, py::int_(-1), py::str(std::string(1, wanted)), py::bool_(true));
         },
         py::arg("order") = "C", "One axis, always a copy.");
     attach(
         type, "squeeze",
-        [](const Self& self, const py::object& axis) { return self.view(squeezed(self.array(), axis)); },
+        [](const Self& self, const py::object& axis) {
+            return self.view(squeezed(self.array(), axis));
+        },
         py::arg("axis") = py::none(), "Without axes of extent 1 (or without the given ones).");
-    attach(type, "view", &viewed, py::arg("dtype") = py::none(),
-           "The same bytes as another dtype; the last axis grows or shrinks when the sizes differ.");
+    attach(
+        type, "view", &viewed, py::arg("dtype") = py::none(),
+        "The same bytes as another dtype; the last axis grows or shrinks when the sizes differ.");
 }
 
 void attach_axes(py::handle type) {
@@ -137,12 +148,14 @@ void add_functions(py::module_& module) {
         [](const Self& array, const py::object& shape) {
             return array.view(broadcast_to(array.array(), to_dims(shape)));
         },
-        py::arg("array"), py::arg("shape"), "A read-only view in a larger shape, by NumPy's broadcasting.");
+        py::arg("array"), py::arg("shape"),
+        "A read-only view in a larger shape, by NumPy's broadcasting.");
     module.def(
         "broadcast_shapes",
         [](const py::args& args) {
             std::vector<Dims> shapes;
-            for (const py::handle shape : args) shapes.push_back(to_dims(shape));
+            for (const py::handle shape : args)
+                shapes.push_back(to_dims(shape));
             return broadcast_shapes(shapes);
         },
         "The shape that all the given shapes broadcast to.");
@@ -151,10 +164,13 @@ void add_functions(py::module_& module) {
         [](const Self& a, const py::object& source, const py::object& destination) {
             return a.view(moveaxis(a.array(), axes_of(source), axes_of(destination)));
         },
-        py::arg("a"), py::arg("source"), py::arg("destination"), "A view with axes moved to other places.");
+        py::arg("a"), py::arg("source"), py::arg("destination"),
+        "A view with axes moved to other places.");
     module.def(
         "expand_dims",
-        [](const Self& a, const py::object& axis) { return a.view(expand_dims(a.array(), axes_of(axis))); },
+        [](const Self& a, const py::object& axis) {
+            return a.view(expand_dims(a.array(), axes_of(axis)));
+        },
         py::arg("a"), py::arg("axis"), "A view with new axes of extent 1 at the given places.");
     module.def(
         "may_share_memory",

@@ -1,5 +1,5 @@
-// quern.ndarray as a hand-made heap type that holds an Array in place: made in tens of nanoseconds, found in two loads.
-// Everything here expects the GIL.
+// quern.ndarray as a hand-made heap type that holds an Array in place: made in tens of nanoseconds,
+// found in two loads. Everything here expects the GIL.
 #pragma once
 #include "runtime/array/array.h"
 
@@ -11,15 +11,15 @@
 namespace quern::python {
 
 struct ArrayObject {
-    PyObject_HEAD
-    Array array;
+    PyObject_HEAD Array array;
     PyObject* weakrefs; // the list that Python keeps
     PyObject* base;     // the object whose memory this is a view of, as in NumPy; nullptr: its own
 };
 
 extern PyTypeObject* array_type; // set once, when the module is made
 
-// The array of an ndarray or of an instance of a subclass; nullptr for anything else. No exception, no new reference.
+// The array of an ndarray or of an instance of a subclass; nullptr for anything else. No exception,
+// no new reference.
 [[nodiscard]] inline Array* find_array(PyObject* object) noexcept {
     if (Py_TYPE(object) == array_type || PyType_IsSubtype(Py_TYPE(object), array_type))
         return &reinterpret_cast<ArrayObject*>(object)->array;
@@ -40,7 +40,8 @@ struct Self {
     }
     [[nodiscard]] pybind11::object view(Array&& array) const {
         PyObject* made = wrap_view(std::move(array), object);
-        if (made == nullptr) throw pybind11::error_already_set();
+        if (made == nullptr)
+            throw pybind11::error_already_set();
         return pybind11::reinterpret_steal<pybind11::object>(made);
     }
 };
@@ -48,10 +49,9 @@ struct Self {
 // Adds a method to an existing type, as py::class_::def would.
 template <class Function, class... Extra>
 void attach(pybind11::handle type, const char* name, Function&& function, const Extra&... extra) {
-    pybind11::cpp_function method(std::forward<Function>(function), pybind11::name(name),
-                                  pybind11::is_method(type),
-                                  pybind11::sibling(pybind11::getattr(type, name, pybind11::none())),
-                                  extra...);
+    pybind11::cpp_function method(
+        std::forward<Function>(function), pybind11::name(name), pybind11::is_method(type),
+        pybind11::sibling(pybind11::getattr(type, name, pybind11::none())), extra...);
     type.attr(name) = method;
 }
 
@@ -59,12 +59,13 @@ void attach(pybind11::handle type, const char* name, Function&& function, const 
 
 namespace pybind11::detail {
 
-// Array& and const Array& as parameters (ndarray only, nothing is converted); Array by value as a result.
+// Array& and const Array& as parameters (ndarray only, nothing is converted); Array by value as a
+// result.
 template <> struct type_caster<quern::Array> {
     static constexpr auto name = const_name("quern.ndarray");
-    template <class T>
-    using cast_op_type =
-        std::conditional_t<std::is_pointer_v<std::remove_reference_t<T>>, quern::Array*, quern::Array&>;
+    template <class T> using cast_op_type =
+        std::conditional_t<std::is_pointer_v<std::remove_reference_t<T>>, quern::Array*,
+                           quern::Array&>;
 
     bool load(handle source, bool) {
         array_ = quern::python::find_array(source.ptr());

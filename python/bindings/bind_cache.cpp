@@ -24,7 +24,8 @@ void bind_cache(py::module_& module) {
             stats = process_cache().stats();
         }
         py::dict fields;
-        for (const auto& [name, value] : stats.last_miss) fields[py::str(name)] = value;
+        for (const auto& [name, value] : stats.last_miss)
+            fields[py::str(name)] = value;
         py::dict result;
         result["memory_hits"] = stats.memory_hits;
         result["disk_hits"] = stats.disk_hits;

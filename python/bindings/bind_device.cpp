@@ -24,7 +24,8 @@ std::vector<Device*>& put_aside() {
 
 bool has_gpu() {
     const std::vector<std::string> names = device_names();
-    return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name != "cpu"; });
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name != "cpu"; });
 }
 
 int gpu_count() {
@@ -56,8 +57,7 @@ constexpr std::array attribute_table{
     AttributeRow{"GlobalMemoryBusWidth", CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH},
     AttributeRow{"L2CacheSize", CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
     AttributeRow{"MultiProcessorCount", CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
-    AttributeRow{"MaxThreadsPerMultiProcessor",
-                 CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
+    AttributeRow{"MaxThreadsPerMultiProcessor", CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
     AttributeRow{"ComputeCapabilityMajor", CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
     AttributeRow{"ComputeCapabilityMinor", CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
     AttributeRow{"ConcurrentKernels", CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS},
@@ -68,7 +68,8 @@ constexpr std::array attribute_table{
 
 CUdevice handle_of(const Device& device) {
     CUdevice handle = 0;
-    check(device.api(), device.api().cuDeviceGet(&handle, device.ordinal()), "find ", device.name());
+    check(device.api(), device.api().cuDeviceGet(&handle, device.ordinal()), "find ",
+          device.name());
     return handle;
 }
 
@@ -96,33 +97,39 @@ std::string pci_bus_id_of(const Device& device) {
     const auto ask = device.api().cuDeviceGetPCIBusId;
     if (device.is_cpu() || ask == nullptr)
         throw Error(ErrorKind::not_implemented, join(device.name(), " has no PCI bus id"));
-    check(device.api(), ask(text.data(), static_cast<int>(text.size()), handle_of(device)),
-          "ask ", device.name(), " for its PCI bus id");
+    check(device.api(), ask(text.data(), static_cast<int>(text.size()), handle_of(device)), "ask ",
+          device.name(), " for its PCI bus id");
     return text.data();
 }
 
 } // namespace
 
 int id_of(const Device& device) {
-    if (!device.is_cpu()) return device.ordinal();
+    if (!device.is_cpu())
+        return device.ordinal();
     return has_gpu() ? -1 : 0;
 }
 
 Device& to_device(py::handle object) {
-    if (object.is_none()) return current_device();
-    if (py::isinstance<Device>(object)) return object.cast<Device&>();
-    if (PyUnicode_Check(object.ptr())) return find_device(object.cast<std::string>());
+    if (object.is_none())
+        return current_device();
+    if (py::isinstance<Device>(object))
+        return object.cast<Device&>();
+    if (PyUnicode_Check(object.ptr()))
+        return find_device(object.cast<std::string>());
     if (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr())) {
         const int id = object.cast<int>();
         const int gpus = gpu_count();
-        if (id == -1 || (id == 0 && gpus == 0)) return find_device("cpu");
+        if (id == -1 || (id == 0 && gpus == 0))
+            return find_device("cpu");
         if (id < 0 || id >= gpus)
             throw ValueError(join("there is no device ", id, ": this machine has ", gpus,
                                   " GPU(s), numbered from 0, and \"cpu\""));
         return find_device(join("cuda:", id));
     }
-    throw TypeError(join("a device is a quern.Device, a name such as \"cpu\" or \"cuda:0\", or an int, not ",
-                         Py_TYPE(object.ptr())->tp_name));
+    throw TypeError(
+        join("a device is a quern.Device, a name such as \"cpu\" or \"cuda:0\", or an int, not ",
+             Py_TYPE(object.ptr())->tp_name));
 }
 
 void bind_device(py::module_& module) {
@@ -134,7 +141,8 @@ device current for the thread, a `with` block for its length. Raises: ValueError
 Source: CuPy, `cupy.cuda.Device`.)")
         .def(py::init([](const py::object& device) { return &to_device(device); }),
              py::arg("device") = py::none())
-        .def_property_readonly("id", &id_of, "The GPU's number; of the CPU 0 without a GPU, else -1.")
+        .def_property_readonly("id", &id_of,
+                               "The GPU's number; of the CPU 0 without a GPU, else -1.")
         .def_property_readonly("name", &Device::name, "\"cuda:0\", \"cpu\"")
         .def_property_readonly("is_cpu", &Device::is_cpu)
         .def_property_readonly(
@@ -146,17 +154,20 @@ Source: CuPy, `cupy.cuda.Device`.)")
                 return join(device.properties().major, device.properties().minor);
             },
             "Major and minor version without a dot, \"90\"; \"00\" for the CPU.")
-        .def_property_readonly("arch", [](const Device& device) { return device.arch().name; },
-                               "What kernels are compiled for: \"sm_90\", \"x86-64-v3\".")
-        .def_property_readonly("attributes", &attributes_of, "The driver's attributes, a dict of int.")
+        .def_property_readonly(
+            "arch", [](const Device& device) { return device.arch().name; },
+            "What kernels are compiled for: \"sm_90\", \"x86-64-v3\".")
+        .def_property_readonly("attributes", &attributes_of,
+                               "The driver's attributes, a dict of int.")
         .def_property_readonly("mem_info", &memory_of, "(free, total) bytes.")
         .def_property_readonly("pci_bus_id", &pci_bus_id_of)
-        .def("use",
-             [](py::object self) {
-                 set_current_device(self.cast<Device&>());
-                 return self;
-             },
-             "Make it this thread's current device; returns itself.")
+        .def(
+            "use",
+            [](py::object self) {
+                set_current_device(self.cast<Device&>());
+                return self;
+            },
+            "Make it this thread's current device; returns itself.")
         .def("synchronize", &Device::synchronize, py::call_guard<py::gil_scoped_release>(),
              "Wait for all work of the device.")
         .def("__enter__",
@@ -168,7 +179,8 @@ Source: CuPy, `cupy.cuda.Device`.)")
              })
         .def("__exit__",
              [](Device&, const py::args&) {
-                 if (put_aside().empty()) return;
+                 if (put_aside().empty())
+                     return;
                  set_current_device(*put_aside().back());
                  put_aside().pop_back();
              })
@@ -181,7 +193,8 @@ Source: CuPy, `cupy.cuda.Device`.)")
         .def("__int__", &id_of)
         .def("__index__", &id_of)
         .def("__str__", &Device::name)
-        .def("__repr__", [](const Device& self) { return join("<quern.Device '", self.name(), "'>"); })
+        .def("__repr__",
+             [](const Device& self) { return join("<quern.Device '", self.name(), "'>"); })
         .def("__reduce__", [](const py::object& self) {
             return py::make_tuple(py::type::of(self), py::make_tuple(self.attr("name")));
         });

@@ -1,4 +1,5 @@
-// The table of NumPy's dtype objects, and the way from Python's spellings to quern's dtypes and shapes.
+// The table of NumPy's dtype objects, and the way from Python's spellings to quern's dtypes and
+// shapes.
 #include "python/bindings/bind_dtype.h"
 
 #include "compiler/base/error.h"
@@ -13,10 +14,12 @@ namespace py = pybind11;
 namespace quern::python {
 namespace {
 
-std::array<PyObject*, dtype_count> dtype_objects{}; // never released: they live as long as the process
+std::array<PyObject*, dtype_count>
+    dtype_objects{}; // never released: they live as long as the process
 
 py::object numpy_dtype_type() {
-    static PyObject* const type = py::object(py::module_::import("numpy").attr("dtype")).release().ptr();
+    static PyObject* const type =
+        py::object(py::module_::import("numpy").attr("dtype")).release().ptr();
     return py::reinterpret_borrow<py::object>(type);
 }
 
@@ -25,18 +28,36 @@ PyObject* make_dtype_object(DType dtype) {
         const py::object scalar = py::module_::import("ml_dtypes").attr("bfloat16");
         return numpy_dtype_type()(scalar).release().ptr();
     }
-    return numpy_dtype_type()(py::str(row(dtype).name.data(), row(dtype).name.size())).release().ptr();
+    return numpy_dtype_type()(py::str(row(dtype).name.data(), row(dtype).name.size()))
+        .release()
+        .ptr();
 }
 
 std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
     for (const DTypeRow& row : dtype_table) {
-        if (row.bytes != bytes || row.id == DType::bfloat16) continue;
+        if (row.bytes != bytes || row.id == DType::bfloat16)
+            continue;
         switch (row.kind) {
-        case Kind::boolean: if (kind == 'b') return row.id; break;
-        case Kind::signed_integer: if (kind == 'i') return row.id; break;
-        case Kind::unsigned_integer: if (kind == 'u') return row.id; break;
-        case Kind::floating: if (kind == 'f') return row.id; break;
-        case Kind::complex: if (kind == 'c') return row.id; break;
+        case Kind::boolean:
+            if (kind == 'b')
+                return row.id;
+            break;
+        case Kind::signed_integer:
+            if (kind == 'i')
+                return row.id;
+            break;
+        case Kind::unsigned_integer:
+            if (kind == 'u')
+                return row.id;
+            break;
+        case Kind::floating:
+            if (kind == 'f')
+                return row.id;
+            break;
+        case Kind::complex:
+            if (kind == 'c')
+                return row.id;
+            break;
         }
     }
     return std::nullopt;
@@ -45,11 +66,14 @@ std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
 [[noreturn]] void refuse(const py::object& dtype) {
     const auto name = py::str(dtype).cast<std::string>();
     const char kind = dtype.attr("kind").cast<std::string>()[0];
-    std::string cure = "quern has bool, (u)int8 to 64, float16, bfloat16, float32, float64, complex64, complex128";
+    std::string cure =
+        "quern has bool, (u)int8 to 64, float16, bfloat16, float32, float64, complex64, complex128";
     if (!dtype.attr("isnative").cast<bool>())
-        cure = "convert the array to this machine's byte order first: a.astype(a.dtype.newbyteorder('='))";
+        cure = "convert the array to this machine's byte order first: "
+               "a.astype(a.dtype.newbyteorder('='))";
     else if (kind == 'O')
-        cure = "an array of Python objects stays on the host: give a numeric dtype, as in quern.asarray(x, dtype=float)";
+        cure = "an array of Python objects stays on the host: give a numeric dtype, as in "
+               "quern.asarray(x, dtype=float)";
     else if (kind == 'U' || kind == 'S' || kind == 'T')
         cure = "text stays on the host: convert it to numbers first";
     else if (kind == 'M' || kind == 'm')
@@ -67,7 +91,8 @@ std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
 
 PyObject* dtype_object(DType dtype) {
     PyObject*& object = dtype_objects[static_cast<std::size_t>(dtype)];
-    if (object == nullptr) [[unlikely]] object = make_dtype_object(dtype);
+    if (object == nullptr) [[unlikely]]
+        object = make_dtype_object(dtype);
     return object;
 }
 
@@ -77,39 +102,52 @@ py::dtype numpy_dtype(DType dtype) {
 
 std::optional<DType> find_dtype_of(py::handle numpy_dtype) {
     for (std::size_t k = 0; k < dtype_count; ++k)
-        if (dtype_objects[k] == numpy_dtype.ptr()) return static_cast<DType>(k);
+        if (dtype_objects[k] == numpy_dtype.ptr())
+            return static_cast<DType>(k);
     const auto dtype = py::reinterpret_borrow<py::dtype>(numpy_dtype);
-    if (dtype.byteorder() == (std::endian::native == std::endian::little ? '>' : '<')) return std::nullopt;
+    if (dtype.byteorder() == (std::endian::native == std::endian::little ? '>' : '<'))
+        return std::nullopt;
     if (dtype.kind() == 'V')
-        return py::str(dtype.attr("name")).equal(py::str("bfloat16")) ? std::optional(DType::bfloat16)
-                                                                      : std::nullopt;
+        return py::str(dtype.attr("name")).equal(py::str("bfloat16"))
+                   ? std::optional(DType::bfloat16)
+                   : std::nullopt;
     return find_by_kind(dtype.kind(), dtype.itemsize());
 }
 
 // The spellings that need no question to NumPy.
 static std::optional<DType> find_dtype_quickly(PyObject* object) {
     for (std::size_t k = 0; k < dtype_count; ++k)
-        if (dtype_objects[k] == object) return static_cast<DType>(k);
+        if (dtype_objects[k] == object)
+            return static_cast<DType>(k);
     if (PyUnicode_Check(object)) {
         Py_ssize_t bytes = 0;
         const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
-        if (text == nullptr) throw py::error_already_set();
+        if (text == nullptr)
+            throw py::error_already_set();
         return find_dtype({text, static_cast<std::size_t>(bytes)});
     }
-    if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float64;
-    if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
-    if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
-    if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::complex128;
-    if (PyType_Check(object)) return find_scalar_type(reinterpret_cast<PyTypeObject*>(object));
+    if (object == reinterpret_cast<PyObject*>(&PyFloat_Type))
+        return DType::float64;
+    if (object == reinterpret_cast<PyObject*>(&PyLong_Type))
+        return DType::int64;
+    if (object == reinterpret_cast<PyObject*>(&PyBool_Type))
+        return DType::boolean;
+    if (object == reinterpret_cast<PyObject*>(&PyComplex_Type))
+        return DType::complex128;
+    if (PyType_Check(object))
+        return find_scalar_type(reinterpret_cast<PyTypeObject*>(object));
     return std::nullopt;
 }
 
 DType to_dtype(py::handle object) {
-    if (const std::optional<DType> quick = find_dtype_quickly(object.ptr())) return *quick;
-    if (object.is_none()) throw TypeError("a dtype is wanted, not None");
+    if (const std::optional<DType> quick = find_dtype_quickly(object.ptr()))
+        return *quick;
+    if (object.is_none())
+        throw TypeError("a dtype is wanted, not None");
     const py::object dtype = numpy_dtype_type()(object);
     const std::optional<DType> found = find_dtype_of(dtype);
-    if (!found) refuse(dtype);
+    if (!found)
+        refuse(dtype);
     return *found;
 }
 
@@ -118,9 +156,11 @@ std::int64_t to_int(py::handle object, const char* what) {
         throw TypeError(join(what, ": '", Py_TYPE(object.ptr())->tp_name,
                              "' object cannot be interpreted as an integer"));
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
-    if (!number) throw py::error_already_set();
+    if (!number)
+        throw py::error_already_set();
     const long long value = PyLong_AsLongLong(number.ptr());
-    if (value == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (value == -1 && PyErr_Occurred() != nullptr)
+        throw py::error_already_set();
     return value;
 }
 
@@ -137,8 +177,8 @@ Dims to_dims(py::handle object, const char* what) {
     }
     const auto sequence = py::reinterpret_borrow<py::sequence>(object);
     if (sequence.size() > max_ndim)
-        throw ValueError(join("maximum supported dimension for an ndarray is ", max_ndim, ", found ",
-                              sequence.size()));
+        throw ValueError(join("maximum supported dimension for an ndarray is ", max_ndim,
+                              ", found ", sequence.size()));
     Dims dims(sequence.size());
     for (std::size_t k = 0; k < sequence.size(); ++k)
         dims[static_cast<int>(k)] = to_int(py::object(sequence[k]), what);
@@ -147,7 +187,8 @@ Dims to_dims(py::handle object, const char* what) {
 
 PyObject* dims_tuple(const Dims& dims) noexcept {
     PyObject* tuple = PyTuple_New(dims.size());
-    if (tuple == nullptr) return nullptr;
+    if (tuple == nullptr)
+        return nullptr;
     for (int k = 0; k < dims.size(); ++k) {
         PyObject* value = PyLong_FromLongLong(dims[k]);
         if (value == nullptr) {
@@ -160,12 +201,14 @@ PyObject* dims_tuple(const Dims& dims) noexcept {
 }
 
 char to_order(py::handle object, char otherwise) {
-    if (object.is_none()) return otherwise;
+    if (object.is_none())
+        return otherwise;
     if (PyUnicode_Check(object.ptr())) {
         const auto text = object.cast<std::string>();
         if (text.size() == 1) {
             const char letter = static_cast<char>(text[0] & ~0x20);
-            if (letter == 'C' || letter == 'F' || letter == 'A' || letter == 'K') return letter;
+            if (letter == 'C' || letter == 'F' || letter == 'A' || letter == 'K')
+                return letter;
         }
     }
     throw ValueError(join("order must be one of 'C', 'F', 'A', or 'K' (got '",

@@ -1,4 +1,5 @@
-// dtypes and shapes between Python and C++: NumPy's dtype objects, anything numpy.dtype() takes, ints and tuples.
+// dtypes and shapes between Python and C++: NumPy's dtype objects, anything numpy.dtype() takes,
+// ints and tuples.
 #pragma once
 #include "compiler/base/dtype.h"
 #include "runtime/array/array.h"
@@ -13,7 +14,8 @@ namespace quern::python {
 [[nodiscard]] PyObject* dtype_object(DType dtype);
 [[nodiscard]] pybind11::dtype numpy_dtype(DType dtype);
 
-// Anything numpy.dtype() takes, and "bfloat16". Throws TypeError naming a dtype that quern has not, with the cure.
+// Anything numpy.dtype() takes, and "bfloat16". Throws TypeError naming a dtype that quern has not,
+// with the cure.
 [[nodiscard]] DType to_dtype(pybind11::handle object);
 // Of a numpy.dtype object; nullopt where quern has no such dtype (or another byte order).
 [[nodiscard]] std::optional<DType> find_dtype_of(pybind11::handle numpy_dtype);

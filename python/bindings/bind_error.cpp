@@ -38,7 +38,8 @@ const std::array kind_table{
 py::object type_of(ErrorKind kind) {
     for (const KindRow& row : kind_table)
         if (row.kind == kind) {
-            if (row.own != nullptr) return py::module_::import("quern._errors").attr(row.own);
+            if (row.own != nullptr)
+                return py::module_::import("quern._errors").attr(row.own);
             return py::reinterpret_borrow<py::object>(*row.builtin);
         }
     return py::reinterpret_borrow<py::object>(PyExc_RuntimeError);
@@ -48,7 +49,8 @@ py::object type_of(ErrorKind kind) {
 py::str text_of(const std::string& bytes) {
     PyObject* text =
         PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
-    if (text == nullptr) throw py::error_already_set();
+    if (text == nullptr)
+        throw py::error_already_set();
     return py::reinterpret_steal<py::str>(text);
 }
 
@@ -104,7 +106,8 @@ void set_python_error() noexcept {
 void bind_error(py::module_&) {
     py::register_exception_translator([](std::exception_ptr pointer) {
         try {
-            if (pointer) std::rethrow_exception(pointer);
+            if (pointer)
+                std::rethrow_exception(pointer);
         } catch (const Error& error) {
             raise(error);
         }

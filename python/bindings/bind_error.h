@@ -20,8 +20,8 @@ Result guarded(Function&& function, Result failure) noexcept {
     }
 }
 
-// The cache's one warning about its disk, if there is one now, as a RuntimeWarning. Call it after a compile.
-// Throws error_already_set when warnings are errors. Needs the GIL.
+// The cache's one warning about its disk, if there is one now, as a RuntimeWarning. Call it after a
+// compile. Throws error_already_set when warnings are errors. Needs the GIL.
 void surface_cache_warning();
 
 } // namespace quern::python

@@ -34,7 +34,8 @@ void bind_library(py::module_& module) {
             }
             return rows;
         },
-        "Everything the search knows of, found or not: dicts of name, path, version, tried, remedy.");
+        "Everything the search knows of, found or not: dicts of name, path, version, tried, "
+        "remedy.");
 }
 
 } // namespace quern::python

@@ -25,7 +25,8 @@ using PinnedPool = PoolView<pinned_pool_of>;
 std::size_t device_total(const Device& device) {
     device.make_current();
     std::size_t free = 0, total = 0;
-    check(device.api(), device.api().cuMemGetInfo(&free, &total), "ask ", device.name(), " for its memory");
+    check(device.api(), device.api().cuMemGetInfo(&free, &total), "ask ", device.name(),
+          " for its memory");
     return total;
 }
 
@@ -34,27 +35,33 @@ void set_limit(const DevicePool& self, const py::object& size, const py::object&
         throw ValueError("size and fraction cannot be specified at one time");
     if (fraction.is_none()) {
         const auto bytes = size.is_none() ? 0 : size.cast<long long>();
-        if (bytes < 0) throw ValueError(join("the limit must not be negative: ", bytes));
+        if (bytes < 0)
+            throw ValueError(join("the limit must not be negative: ", bytes));
         return self.pool().set_limit(static_cast<std::size_t>(bytes));
     }
     const auto part = fraction.cast<double>();
-    if (!(part >= 0 && part <= 1)) throw ValueError(join("fraction must be in [0, 1], not ", part));
-    self.pool().set_limit(
-        static_cast<std::size_t>(std::llround(part * static_cast<double>(device_total(self.device())))));
+    if (!(part >= 0 && part <= 1))
+        throw ValueError(join("fraction must be in [0, 1], not ", part));
+    self.pool().set_limit(static_cast<std::size_t>(
+        std::llround(part * static_cast<double>(device_total(self.device())))));
 }
 
-template <class View> py::class_<View> bind_pool(py::module_& module, const char* name, const char* doc) {
+template <class View>
+py::class_<View> bind_pool(py::module_& module, const char* name, const char* doc) {
     return py::class_<View>(module, name, doc)
         .def(py::init([](const py::object& device) {
                  return View{device.is_none() ? nullptr : &to_device(device)};
              }),
              py::arg("device") = py::none())
-        .def("used_bytes", [](const View& self) { return self.pool().used_bytes(); },
-             "Bytes that live arrays hold, rounded to the pool's blocks.")
-        .def("free_bytes", [](const View& self) { return self.pool().free_bytes(); },
-             "Bytes taken from the driver that no array holds.")
-        .def("total_bytes", [](const View& self) { return self.pool().total_bytes(); },
-             "Bytes taken from the driver.")
+        .def(
+            "used_bytes", [](const View& self) { return self.pool().used_bytes(); },
+            "Bytes that live arrays hold, rounded to the pool's blocks.")
+        .def(
+            "free_bytes", [](const View& self) { return self.pool().free_bytes(); },
+            "Bytes taken from the driver that no array holds.")
+        .def(
+            "total_bytes", [](const View& self) { return self.pool().total_bytes(); },
+            "Bytes taken from the driver.")
         .def("n_free_blocks", [](const View& self) { return self.pool().free_block_count(); })
         .def(
             "free_all_blocks",
@@ -73,9 +80,13 @@ void bind_memory(py::module_& module) {
                           "The memory pool of a device (default: the current one, whenever asked).")
         .def("set_limit", &set_limit, py::arg("size") = py::none(), py::kw_only(),
              py::arg("fraction") = py::none(),
-             "The most bytes to take from the driver, or a fraction of the device's memory; 0: no limit.")
-        .def("get_limit", [](const DevicePool& self) { return self.pool().limit(); }, "Bytes; 0: no limit.");
-    bind_pool<PinnedPool>(module, "PinnedMemoryPool", "The pool of page-locked host memory of a device.");
+             "The most bytes to take from the driver, or a fraction of the device's memory; 0: no "
+             "limit.")
+        .def(
+            "get_limit", [](const DevicePool& self) { return self.pool().limit(); },
+            "Bytes; 0: no limit.");
+    bind_pool<PinnedPool>(module, "PinnedMemoryPool",
+                          "The pool of page-locked host memory of a device.");
 }
 
 } // namespace quern::python

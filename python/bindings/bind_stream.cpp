@@ -1,5 +1,6 @@
-// Streams and events in Python. `with` blocks keep a stack for each thread and device; leaving one makes current what
-// the enclosing block entered, else the null stream: a `use()` is forgotten, as in CuPy.
+// Streams and events in Python. `with` blocks keep a stack for each thread and device; leaving one
+// makes current what the enclosing block entered, else the null stream: a `use()` is forgotten, as
+// in CuPy.
 #include "python/bindings/bind_stream.h"
 
 #include "compiler/base/error.h"
@@ -32,7 +33,8 @@ struct ThreadStreams {
         std::vector<StreamPtr> entered;
     };
     std::unordered_map<int, OfDevice> devices;
-    std::vector<Device*> order; // of the `with` blocks, so that each leaves the device it entered on
+    std::vector<Device*>
+        order; // of the `with` blocks, so that each leaves the device it entered on
 
     static ThreadStreams& get() {
         static thread_local ThreadStreams streams;
@@ -55,8 +57,9 @@ Device& matching_device(const Stream& stream) {
     Device& device = device_of(stream);
     if (&device != &current_device())
         throw Error(ErrorKind::runtime,
-                    join("a stream of ", device.name(), " cannot be used while ", current_device().name(),
-                         " is current: enter `with quern.cuda.Device('", device.name(), "')` first"));
+                    join("a stream of ", device.name(), " cannot be used while ",
+                         current_device().name(), " is current: enter `with quern.cuda.Device('",
+                         device.name(), "')` first"));
     return device;
 }
 
@@ -75,7 +78,8 @@ void enter(const StreamPtr& stream) {
 
 void leave() {
     ThreadStreams& streams = ThreadStreams::get();
-    if (streams.order.empty()) return;
+    if (streams.order.empty())
+        return;
     Device& device = *streams.order.back();
     streams.order.pop_back();
     std::vector<StreamPtr>& entered = streams.devices[device.index()].entered;
@@ -87,13 +91,16 @@ StreamPtr current(const py::object& id) {
     Device& device = to_device(id);
     const StreamPtr& kept = ThreadStreams::get().devices[device.index()].current;
     const CUstream handle = current_stream(device);
-    if (kept && kept->handle() == handle) return kept;
-    return std::make_shared<Stream>(Stream::external(device, handle)); // the null stream, or set from C++
+    if (kept && kept->handle() == handle)
+        return kept;
+    return std::make_shared<Stream>(
+        Stream::external(device, handle)); // the null stream, or set from C++
 }
 
 StreamPtr special(std::uintptr_t pointer) {
     Device& device = current_device();
-    if (pointer == 0) return std::make_shared<Stream>(Stream::null(device));
+    if (pointer == 0)
+        return std::make_shared<Stream>(Stream::null(device));
     return std::make_shared<Stream>(Stream::external(device, reinterpret_cast<CUstream>(pointer)));
 }
 
@@ -101,9 +108,12 @@ constexpr std::uintptr_t per_thread_pointer = 2; // CU_STREAM_PER_THREAD
 
 StreamPtr make_stream(bool null, bool non_blocking, bool ptds, const py::object& priority) {
     if (null && ptds)
-        throw ValueError("Stream(null=True, ptds=True): a stream is the null stream or the per-thread one");
-    if (null) return special(0);
-    if (ptds) return special(per_thread_pointer);
+        throw ValueError(
+            "Stream(null=True, ptds=True): a stream is the null stream or the per-thread one");
+    if (null)
+        return special(0);
+    if (ptds)
+        return special(per_thread_pointer);
     return std::make_shared<Stream>(current_device(), non_blocking,
                                     priority.is_none() ? 0 : priority.cast<int>());
 }
@@ -111,7 +121,8 @@ StreamPtr make_stream(bool null, bool non_blocking, bool ptds, const py::object&
 int priority_of(const Stream& stream) {
     const Device& device = device_of(stream);
     int priority = 0;
-    if (device.api().cuStreamGetPriority == nullptr) return priority;
+    if (device.api().cuStreamGetPriority == nullptr)
+        return priority;
     device.make_current();
     check(device.api(), device.api().cuStreamGetPriority(stream.handle(), &priority),
           "ask a stream for its priority");
@@ -121,7 +132,8 @@ int priority_of(const Stream& stream) {
 bool is_non_blocking(const Stream& stream) {
     const Device& device = device_of(stream);
     unsigned flags = 0;
-    if (device.api().cuStreamGetFlags == nullptr) return false;
+    if (device.api().cuStreamGetFlags == nullptr)
+        return false;
     device.make_current();
     check(device.api(), device.api().cuStreamGetFlags(stream.handle(), &flags),
           "ask a stream for its flags");
@@ -198,7 +210,8 @@ Source: CuPy, `cupy.cuda.Stream`.)");
     });
 
     py::class_<ExternalStream, Stream, std::shared_ptr<ExternalStream>>(
-        module, "ExternalStream", "A stream that another library made and will destroy, by its handle.")
+        module, "ExternalStream",
+        "A stream that another library made and will destroy, by its handle.")
         .def(py::init([](std::uintptr_t ptr, const py::object& device_id) {
                  return std::make_shared<ExternalStream>(to_device(device_id), ptr);
              }),
@@ -213,35 +226,42 @@ A mark in a stream on the current device. `block`: waiting sleeps instead of spi
 no elapsed time. Source: CuPy, `cupy.cuda.Event`.)")
         .def(py::init([](bool block, bool disable_timing, bool interprocess) {
                  if (interprocess)
-                     throw Error(ErrorKind::not_implemented, "Event(interprocess=True) is not supported");
+                     throw Error(ErrorKind::not_implemented,
+                                 "Event(interprocess=True) is not supported");
                  return std::make_shared<Event>(current_device(), !disable_timing, block);
              }),
              py::arg("block") = false, py::arg("disable_timing") = false,
              py::arg("interprocess") = false)
         .def(
             "record",
-            [](Event& self, const py::object& stream) { self.record(to_stream(stream, self.device())); },
-            py::arg("stream") = py::none(), "Mark this point of `stream` (default: the current one).")
+            [](Event& self, const py::object& stream) {
+                self.record(to_stream(stream, self.device()));
+            },
+            py::arg("stream") = py::none(),
+            "Mark this point of `stream` (default: the current one).")
         .def("synchronize", &Event::synchronize, py::call_guard<py::gil_scoped_release>(),
              "Wait until the mark is reached.")
         .def_property_readonly("done", &Event::done)
         .def("query", &Event::done)
         .def_property_readonly("device", &Event::device, py::return_value_policy::reference)
-        .def_property_readonly(
-            "ptr", [](const Event& self) { return reinterpret_cast<std::uintptr_t>(self.handle()); });
-    module.def("get_elapsed_time", &elapsed_ms, py::arg("start_event"), py::arg("end_event"),
-               "Milliseconds from one event to the other. Raises: DriverError if either did not finish.");
+        .def_property_readonly("ptr", [](const Event& self) {
+            return reinterpret_cast<std::uintptr_t>(self.handle());
+        });
+    module.def(
+        "get_elapsed_time", &elapsed_ms, py::arg("start_event"), py::arg("end_event"),
+        "Milliseconds from one event to the other. Raises: DriverError if either did not finish.");
 }
 
 } // namespace
 
 CUstream to_stream(py::handle object, const Device& device) {
-    if (object.is_none()) return current_stream(device);
+    if (object.is_none())
+        return current_stream(device);
     if (py::isinstance<Stream>(object)) {
         const Stream& stream = object.cast<Stream&>();
         if (!is_default(pointer_of(stream)) && &stream.device() != &device)
-            throw ValueError(join("the stream belongs to ", stream.device().name(), ", the work to ",
-                                  device.name()));
+            throw ValueError(join("the stream belongs to ", stream.device().name(),
+                                  ", the work to ", device.name()));
         return stream.handle();
     }
     py::object pointer;
@@ -252,8 +272,9 @@ CUstream to_stream(py::handle object, const Device& device) {
     else if (py::hasattr(object, "ptr"))
         pointer = object.attr("ptr");
     else
-        throw TypeError(join("a stream is a quern.cuda.Stream or an object with __cuda_stream__, not ",
-                             Py_TYPE(object.ptr())->tp_name));
+        throw TypeError(
+            join("a stream is a quern.cuda.Stream or an object with __cuda_stream__, not ",
+                 Py_TYPE(object.ptr())->tp_name));
     return reinterpret_cast<CUstream>(pointer.cast<std::uintptr_t>());
 }
 

@@ -1,12 +1,20 @@
-// The structures of DLPack 1.0, by which libraries hand tensors to each other. Their layout is the contract; the
-// names are the specification's. Source: https://dmlc.github.io/dlpack/latest/c_api.html
+// The structures of DLPack 1.0, by which libraries hand tensors to each other. Their layout is the
+// contract; the names are the specification's. Source:
+// https://dmlc.github.io/dlpack/latest/c_api.html
 #pragma once
 #include <cstdint>
 
 namespace quern::python::dlpack {
 
 enum DeviceType : std::int32_t { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 };
-enum TypeCode : std::uint8_t { integer = 0, unsigned_integer = 1, floating = 2, bfloat = 4, complex = 5, boolean = 6 };
+enum TypeCode : std::uint8_t {
+    integer = 0,
+    unsigned_integer = 1,
+    floating = 2,
+    bfloat = 4,
+    complex = 5,
+    boolean = 6
+};
 
 struct Device {
     std::int32_t type, id;

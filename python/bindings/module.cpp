@@ -1,4 +1,5 @@
-// quern._core: every room's bindings in one module. Importing it starts no thread and touches no driver.
+// quern._core: every room's bindings in one module. Importing it starts no thread and touches no
+// driver.
 #include "python/bindings/module.h"
 
 PYBIND11_MODULE(_core, module) {
