@@ -13,6 +13,7 @@
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Sema/Sema.h>
 #include <clang/Serialization/ASTWriter.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/Support/CrashRecoveryContext.h>
@@ -58,12 +59,11 @@ MemoryFiles make_files() {
 std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu) {
     std::vector<std::string> words = {
         "-triple", "x86_64-unknown-linux-gnu", "-target-cpu", cpu.name, "-x", "cuda", "-fcuda-is-device",
-        "-U__CUDA_ARCH__", "-fcuda-allow-variadic-functions", "-std=" + standard, "-fgnuc-version=4.2.1",
+        "-fcuda-allow-variadic-functions", "-std=" + standard, "-fgnuc-version=4.2.1",
         "-nostdsysteminc", "-nobuiltininc", "-fno-rtti", "-O2", "-disable-llvm-passes", "-mrelocation-model", "pic",
         "-pic-level", "2", "-mframe-pointer=none", "-vectorize-loops", "-vectorize-slp",
-        "-ffloat16-excess-precision=none", "-fbfloat16-excess-precision=none", "-fno-caret-diagnostics-color",
+        "-ffloat16-excess-precision=none", "-fbfloat16-excess-precision=none",
         "-Wno-unused-value", "-Wno-undefined-internal", "-fdeclspec", "-ferror-limit", "50"};
-    std::erase(words, "-fno-caret-diagnostics-color");
     for (const auto& feature : cpu.features) {
         words.emplace_back("-target-feature");
         words.push_back(feature);
@@ -81,15 +81,32 @@ class LogPrinter final : public clang::TextDiagnosticPrinter {
         switch (info.getID()) {
         case clang::diag::err_asm_invalid_output_constraint:
         case clang::diag::err_asm_invalid_input_constraint:
+        case clang::diag::err_asm_invalid_input_size:
+        case clang::diag::err_asm_invalid_output_size:
         case clang::diag::err_asm_unknown_register_name:
+        case clang::diag::err_asm_tying_incompatible_types:
+        case clang::diag::err_store_value_to_reg:
             assembly = true;
             break;
-        default:
-            break;
+        default: { // the complaint about an escape has no number of its own
+            llvm::SmallString<128> text;
+            info.FormatDiagnostic(text);
+            assembly |= level >= clang::DiagnosticsEngine::Error && text.str().contains("inline assembly");
+        }
         }
         TextDiagnosticPrinter::HandleDiagnostic(level, info);
     }
 };
+
+// -w and -W live in the invocation; the engine was made before it was read.
+void apply_warning_options(clang::CompilerInstance& instance) {
+#if LLVM_VERSION_MAJOR >= 20
+    clang::ProcessWarningOptions(instance.getDiagnostics(), instance.getDiagnosticOpts(),
+                                 instance.getVirtualFileSystem(), false);
+#else
+    clang::ProcessWarningOptions(instance.getDiagnostics(), instance.getDiagnosticOpts(), false);
+#endif
+}
 
 struct Session {
     std::string& log;
@@ -103,7 +120,13 @@ struct Session {
 #endif
     std::unique_ptr<clang::CompilerInstance> instance;
 
-    explicit Session(std::string& text) : log(text) {}
+    explicit Session(std::string& text) : log(text) {
+#if LLVM_VERSION_MAJOR >= 21
+        diagnostic_options.ShowPresumedLoc = true;
+#else
+        diagnostic_options->ShowPresumedLoc = true; // the user's names from #line
+#endif
+    }
 
     bool open(const std::vector<std::string>& words, llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
         std::vector<const char*> pointers;
@@ -130,8 +153,35 @@ struct Session {
 #endif
         instance->setVerboseOutputStream(llvm::nulls()); // the count of warnings would go to stderr
         instance->getFrontendOpts().DisableFree = false;
+        apply_warning_options(*instance);
         return true;
     }
+};
+
+// Clang would look again at every function of the headers for diagnostics deferred to the end of the program, and so
+// read all of them back from the image: 8 ms a kernel. Ours have none, but the list is private: an explicit
+// instantiation may name it all the same.
+using Deferred = llvm::SmallSetVector<clang::Decl*, 4>;
+Deferred& deferred_checks(clang::Sema& sema);
+template <Deferred clang::Sema::* Member> struct DeferredAccess {
+    friend Deferred& deferred_checks(clang::Sema& sema) { return sema.*Member; }
+};
+template struct DeferredAccess<&clang::Sema::DeclsToCheckForDeferredDiags>;
+
+class ImageWriter final : public clang::PCHGenerator {
+  public:
+    using PCHGenerator::PCHGenerator;
+    void InitializeSema(clang::Sema& sema) override {
+        sema_ = &sema;
+        PCHGenerator::InitializeSema(sema);
+    }
+    void HandleTranslationUnit(clang::ASTContext& ast) override {
+        deferred_checks(*sema_).clear();
+        PCHGenerator::HandleTranslationUnit(ast);
+    }
+
+  private:
+    clang::Sema* sema_ = nullptr;
 };
 
 class PrecompileAction final : public clang::ASTFrontendAction {
@@ -144,12 +194,12 @@ class PrecompileAction final : public clang::ASTFrontendAction {
         std::string sysroot;
         clang::GeneratePCHAction::ComputeASTConsumerArguments(instance, sysroot);
         using Extensions = llvm::ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>;
-        return std::make_unique<clang::PCHGenerator>(instance.getPreprocessor(), instance.getModuleCache(), "",
-                                                     sysroot, buffer,
+        return std::make_unique<ImageWriter>(instance.getPreprocessor(), instance.getModuleCache(), "",
+                                             sysroot, buffer,
 #if LLVM_VERSION_MAJOR >= 21
-                                                     instance.getCodeGenOpts(),
+                                             instance.getCodeGenOpts(),
 #endif
-                                                     Extensions(), false, false);
+                                             Extensions(), false, false);
     }
     clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
     bool hasASTFileSupport() const override { return false; }

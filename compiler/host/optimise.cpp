@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
@@ -89,9 +90,20 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
     const auto* target = llvm::TargetRegistry::lookupTarget(triple, log);
     if (!target)
         return nullptr;
+    const std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+    if (!known->isCPUStringValid(cpu.name)) { // LLVM itself would complain on stderr and go on
+        log += "error: arch '" + cpu.name + "': LLVM knows no such x86-64 CPU\n";
+        return nullptr;
+    }
     std::string features;
-    for (const auto& feature : cpu.features)
+    for (const auto& feature : cpu.features) {
+        const auto all = known->getAllProcessorFeatures();
+        if (std::none_of(all.begin(), all.end(), [&](const auto& row) { return feature.substr(1) == row.Key; })) {
+            log += "error: arch: LLVM knows no x86-64 feature '" + feature + "'\n";
+            return nullptr;
+        }
         features += (features.empty() ? "" : ",") + feature;
+    }
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard; // fuse where the IR's flags allow it, nowhere else
     std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(

@@ -97,7 +97,7 @@ void compile(const Work& work, const std::string& precompiled, Result& result) {
     const double start = now_ms();
     auto machine = make_machine(work.cpu, result.text);
     Program program;
-    result.status = machine ? run_front_end(work.input, precompiled, context, program, result.text) : QUERN_CC_CRASH;
+    result.status = machine ? run_front_end(work.input, precompiled, context, program, result.text) : QUERN_CC_ERROR;
     context.setDiagnosticHandler(std::move(handler));
     const double read = now_ms();
     result.front_end_ms = read - start;

@@ -23,6 +23,7 @@
 #define __QUERN_HOST__ 1
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
+#undef __CUDA_ARCH__ // Clang's own says 1
 #define __CUDA_ARCH__ 900
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
