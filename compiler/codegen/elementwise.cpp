@@ -157,7 +157,7 @@ class Emitter {
     void body(const std::string& position) {
         if (spec_.facts.uses_i || variant_.indexer) out_.line("const ptrdiff_t i = ", position, ";");
         if (variant_.indexer) out_.line("_ind.set(i);");
-        out_.open("");
+        out_.open();
         out_.user(operation_label, spec_.operation, ";");
         out_.close();
     }

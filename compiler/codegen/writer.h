@@ -18,7 +18,8 @@ class Writer {
         text_ += '\n';
     }
     template <class... Parts> void open(const Parts&... parts) { // "for (...) {"
-        line(parts..., " {");
+        if constexpr (sizeof...(Parts) == 0) line("{");
+        else line(parts..., " {");
         ++depth_;
     }
     void close(std::string_view tail = "") {

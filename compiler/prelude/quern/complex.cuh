@@ -201,8 +201,8 @@ QUERN_OF complex<T> acosh(const complex<T>& z) {
     return complex<T>(asinh(a.real() * b.real() + a.imag() * b.imag()), 2 * atan2(a.imag(), b.real()));
 }
 QUERN_OF complex<T> atanh(const complex<T>& z) {
-    const T x = z.real(), y = z.imag();
-    return complex<T>(T(0.25) * log1p(4 * x / ((1 - x) * (1 - x) + y * y)),
+    const T x = fabs(z.real()), y = z.imag(); // odd: with x >= 0 the logarithm's argument never cancels
+    return complex<T>(copysign(T(0.25) * log1p(4 * x / ((1 - x) * (1 - x) + y * y)), z.real()),
                       T(0.5) * atan2(2 * y, (1 - x) * (1 + x) - y * y));
 }
 QUERN_OF complex<T> asinh(const complex<T>& z) {

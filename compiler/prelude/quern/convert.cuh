@@ -46,14 +46,21 @@ template <class To, class From> struct Convert<complex<To>, complex<From>> {
     }
 };
 #endif
-// float to a smaller integer goes through the widest one, as NumPy's C casts do: 300.0 to uint8 is 44.
+// float to a narrower or unsigned integer goes through int64, as NumPy's C casts do: 300.0 to uint8 is 44, -1.0 to
+// uint32 is 4294967295.
 #define QUERN_NARROW(To, From)                                                                                         \
     template <> struct Convert<To, From> {                                                                             \
         static __device__ To of(const From& value) { return static_cast<To>(static_cast<long long>(value)); }          \
     };
 #define QUERN_NARROW_ALL(From)                                                                                         \
     QUERN_NARROW(signed char, From) QUERN_NARROW(unsigned char, From) QUERN_NARROW(short, From)                        \
-    QUERN_NARROW(unsigned short, From)
+    QUERN_NARROW(unsigned short, From) QUERN_NARROW(unsigned int, From)                                                \
+    template <> struct Convert<unsigned long long, From> {                                                             \
+        static __device__ unsigned long long of(const From& value) {                                                   \
+            return value < 0 ? static_cast<unsigned long long>(static_cast<long long>(value))                          \
+                             : static_cast<unsigned long long>(value);                                                 \
+        }                                                                                                              \
+    };
 QUERN_NARROW_ALL(float)
 QUERN_NARROW_ALL(double)
 #undef QUERN_NARROW_ALL
