@@ -81,14 +81,19 @@ std::vector<std::string> included_names(std::string_view text) {
 
 std::vector<std::string> foreign_includes(const CompileRequest& request) {
     std::vector<std::string> foreign;
+    std::vector<const SourceFile*> reached; // headers that nothing includes do not count
     const auto look_through = [&](const std::string& text) {
-        for (std::string& name : included_names(text))
-            if (std::ranges::find(request.headers, name, &SourceFile::name) == request.headers.end() &&
-                std::ranges::find(foreign, name) == foreign.end())
+        for (std::string& name : included_names(text)) {
+            const auto header = std::ranges::find(request.headers, name, &SourceFile::name);
+            if (header != request.headers.end()) {
+                if (std::ranges::find(reached, &*header) == reached.end()) reached.push_back(&*header);
+            } else if (std::ranges::find(foreign, name) == foreign.end()) {
                 foreign.push_back(std::move(name));
+            }
+        }
     };
     look_through(request.source);
-    for (const SourceFile& header : request.headers) look_through(header.text);
+    for (std::size_t k = 0; k < reached.size(); ++k) look_through(reached[k]->text);
     return foreign;
 }
 

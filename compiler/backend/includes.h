@@ -12,7 +12,7 @@ namespace quern {
 // The names of every #include "x" and #include <x>, in order, each once.
 [[nodiscard]] std::vector<std::string> included_names(std::string_view text);
 
-// The names that main source and headers include and the request does not bring along.
+// The names that the main source and the headers it reaches include, and that the request does not bring along.
 [[nodiscard]] std::vector<std::string> foreign_includes(const CompileRequest& request);
 
 // The files that foreign_includes reach through the request's own -I folders, and those that they include in turn, with

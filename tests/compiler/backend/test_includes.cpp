@@ -23,7 +23,7 @@ TEST(Includes, NamesInOrderOnce) {
 TEST(Includes, ForeignAreThoseNotBroughtAlong) {
     CompileRequest request{.name = "k", .source = "#include \"in.h\"\n#include <cuda_fp16.h>\n", .headers = {},
                            .options = {}, .name_expressions = {}, .arch = {}};
-    request.headers = {{"in.h", "#include <math_constants.h>\n"}};
+    request.headers = {{"in.h", "#include <math_constants.h>\n"}, {"unused.h", "#include <cub/cub.cuh>\n"}};
     EXPECT_EQ(foreign_includes(request), (Names{"cuda_fp16.h", "math_constants.h"}));
 }
 
