@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <numeric>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -16,6 +16,11 @@
 
 namespace quern::host {
 namespace {
+
+ThreadTeam* immortal_team(int threads) { // workers never end
+    static auto* const teams = new std::vector<std::unique_ptr<ThreadTeam>>;
+    return teams->emplace_back(std::make_unique<ThreadTeam>(threads)).get();
+}
 
 class HostLaunchTest : public test::HostTest {
   protected:
@@ -202,7 +207,7 @@ TEST_F(HostLaunchTest, WorksInAForkedChild) {
 
 TEST(ThreadTeam, CoversEveryRangeWithAnyNumberOfThreads) {
     for (int threads = 1; threads <= 8; ++threads) {
-        auto* team = new ThreadTeam(threads); // workers never end
+        ThreadTeam* team = immortal_team(threads);
         for (std::uint64_t count : {0u, 1u, 7u, 100u, 10000u})
             for (std::uint64_t chunk : {0u, 1u, 3u, 64u}) {
                 std::vector<std::atomic<int>> seen(count + 5);
@@ -215,7 +220,7 @@ TEST(ThreadTeam, CoversEveryRangeWithAnyNumberOfThreads) {
 }
 
 TEST(ThreadTeam, ServesManyCallers) {
-    auto* team = new ThreadTeam(4);
+    ThreadTeam* team = immortal_team(4);
     std::vector<std::thread> callers;
     std::atomic<std::uint64_t> total{0};
     for (int t = 0; t < 8; ++t)
@@ -279,7 +284,7 @@ TEST_F(HostLaunchTest, DISABLED_Figures) {
                api.cuModuleLoadData(&once, test::kernels_object().data());
                api.cuModuleUnload(once);
            }));
-    auto* shared = new ThreadTeam(2);
+    ThreadTeam* shared = immortal_team(2);
     report("64 items on two threads, no work", median_ns(101, 100, [&] {
                shared->run(0, 64, 4, [](std::uint64_t, std::uint64_t) {});
            }));
