@@ -6,6 +6,8 @@
 #include "compiler/base/text.h"
 #include "python/bindings/bind_scalar.h"
 
+#include <pybind11/gil_safe_call_once.h>
+
 #include <array>
 #include <bit>
 
@@ -18,9 +20,11 @@ std::array<PyObject*, dtype_count>
     dtype_objects{}; // never released: they live as long as the process
 
 py::object numpy_dtype_type() {
-    static PyObject* const type =
-        py::object(py::module_::import("numpy").attr("dtype")).release().ptr();
-    return py::reinterpret_borrow<py::object>(type);
+    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> type;
+    return type
+        .call_once_and_store_result(
+            [] { return py::object(py::module_::import("numpy").attr("dtype")); })
+        .get_stored();
 }
 
 PyObject* make_dtype_object(DType dtype) {

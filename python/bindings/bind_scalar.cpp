@@ -7,6 +7,8 @@
 #include "compiler/resolve/structure.h"
 #include "python/bindings/bind_dtype.h"
 
+#include <pybind11/gil_safe_call_once.h>
+
 #include <array>
 #include <bit>
 #include <complex>
@@ -59,9 +61,9 @@ struct NumPyTypes {
         return reinterpret_cast<PyTypeObject*>(type.release().ptr());
     }
 
-    static NumPyTypes& get() {
-        static NumPyTypes* const types = new NumPyTypes; // never destroyed: holds Python objects
-        return *types;
+    static NumPyTypes& get() { // never destroyed: holds Python objects
+        PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<NumPyTypes*> types;
+        return *types.call_once_and_store_result([] { return new NumPyTypes; }).get_stored();
     }
 };
 

@@ -48,7 +48,7 @@ def test_buffer(device):
     assert (view.shape, view.strides, view.format, view.readonly) == ((2, 3), (12, 4), "i", False)
     assert view.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert bytes(array) == array.tobytes()
-    with pytest.raises((BufferError, ValueError, TypeError), match="contiguous|bytes-like"):
+    with pytest.raises((BufferError, ValueError, TypeError), match=r"contiguous|bytes-like"):
         np.frombuffer(array.T)
     reference = weakref.ref(array)
     del array
@@ -129,6 +129,26 @@ def test_foreign_cpu_memory(device):
     array = quern.zeros((2, 3))
     array[...] = Foreign(host)
     np.testing.assert_array_equal(array.get(), host)
+
+
+def test_foreign_cpu_memory_in_a_kernel(device):
+    """Used where it is on the CPU; on a GPU it is memory of another device."""
+    host = np.arange(6.0).reshape(2, 3)
+    double = quern.ElementwiseKernel("T x", "T y", "y = 2 * x", "quern_test_double")
+    if device.is_cpu:
+        np.testing.assert_array_equal(double(Foreign(host)).get(), 2 * host)
+        np.testing.assert_array_equal(double(Foreign(host.T)).get(), 2 * host.T)
+        double(Foreign(host), Foreign(host))
+        np.testing.assert_array_equal(host, 2 * np.arange(6.0).reshape(2, 3))
+    for odd in (Foreign(host, mask=host), Foreign(host, strides=(8,)), Foreign(host.astype(">f8"))):
+        with pytest.raises((ValueError, TypeError)):
+            double(odd)
+    misaligned = np.frombuffer(b"x" * 17, "u1")[1:].view("f8")
+    with pytest.raises(ValueError, match="aligned"):
+        double(Foreign(misaligned))
+    for numpy_own in (host, np.float64(1).reshape(()), host[0], [1.0], None, "x", np.longdouble(1)):
+        with pytest.raises(TypeError, match=r"Unsupported type.*quern\.asarray"):
+            double(numpy_own)
 
 
 def test_dlpack_to_numpy(device, dtype, make):
