@@ -146,7 +146,7 @@ def test_foreign_cpu_memory_in_a_kernel(device):
     misaligned = np.frombuffer(b"x" * 17, "u1")[1:].view("f8")
     with pytest.raises(ValueError, match="aligned"):
         double(Foreign(misaligned))
-    for numpy_own in (host, np.float64(1).reshape(()), host[0], [1.0], None, "x", np.longdouble(1)):
+    for numpy_own in (host, np.array(1.0), host[0], [1.0], None, "x", np.longdouble(1)):
         with pytest.raises(TypeError, match=r"Unsupported type.*quern\.asarray"):
             double(numpy_own)
 
