@@ -13,7 +13,7 @@ __quern_fn void __threadfence_system() { __quern_fence(0); }
 
 // Hooks of the host driver.
 extern "C" {
-__device__ __host__ __attribute__((nothrow)) void __quern_assert(const char* text, const char* file, unsigned line, const char* function);
+__device__ __host__ __attribute__((nothrow)) void __quern_assert_fail(const char* text, const char* file, unsigned line, const char* function);
 __device__ __host__ __attribute__((nothrow)) void __quern_trap(void);
 __device__ __host__ int printf(const char*, ...) __attribute__((format(printf, 1, 2)));
 __device__ __host__ __attribute__((nothrow)) void* malloc(size_t);
@@ -22,13 +22,13 @@ __device__ __host__ __attribute__((nothrow)) void free(void*);
 #ifdef NDEBUG
 #define assert(condition) ((void)0)
 #else
-#define assert(condition) ((condition) ? (void)0 : __quern_assert(#condition, __FILE__, __LINE__, __func__))
+#define assert(condition) ((condition) ? (void)0 : __quern_assert_fail(#condition, __FILE__, __LINE__, __func__))
 #endif
 __quern_fn void __assertfail(const void* text, const void* file, unsigned line, const void* function, size_t) {
-    __quern_assert((const char*)text, (const char*)file, line, (const char*)function);
+    __quern_assert_fail((const char*)text, (const char*)file, line, (const char*)function);
 }
 __quern_fn void __assert_fail(const char* text, const char* file, unsigned line, const char* function) {
-    __quern_assert(text, file, line, function);
+    __quern_assert_fail(text, file, line, function);
 }
 __quern_fn void __trap() { __quern_trap(); }
 __quern_fn void __brkpt() {}

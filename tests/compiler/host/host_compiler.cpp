@@ -147,7 +147,7 @@ __attribute__((visibility("default"))) void* __quern_context() {
     alignas(64) static thread_local char context[64];
     return context;
 }
-__attribute__((visibility("default"))) void __quern_assert(const char*, const char*, unsigned, const char*) {
+__attribute__((visibility("default"))) void __quern_assert_fail(const char*, const char*, unsigned, const char*) {
     ++quern::test::asserts;
 }
 __attribute__((visibility("default"))) void __quern_trap() { ++quern::test::traps; }

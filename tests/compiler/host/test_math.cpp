@@ -83,10 +83,9 @@ const Row rows[] = {
     {"sinpi", -3, 3, [](double x) { return static_cast<double>(std::sin(M_PIl * x)); }},
     {"cospi", -3, 3, [](double x) { return static_cast<double>(std::cos(M_PIl * x)); }},
     {"tanpi", -0.4, 0.4, [](double x) { return static_cast<double>(std::tan(M_PIl * x)); }},
-    {"erfcx", -4, 200, [](double x) { return x < 20 ? static_cast<double>(std::exp((long double)x * x) * std::erfc((long double)x))
-                                                   : static_cast<double>((1 - 0.5L / ((long double)x * x) + 0.75L / std::pow((long double)x, 4) - 1.875L / std::pow((long double)x, 6) + 6.5625L / std::pow((long double)x, 8)) / (x * std::sqrt(M_PIl))); }, 64},
+    {"erfcx", -4, 90, [](double x) { return static_cast<double>(std::exp((long double)x * x) * std::erfc((long double)x)); }, 64},
     {"erfinv", -0.999, 0.999, [](double y) { return by_bisection(y, [](double x) { return std::erf(x); }); }, 16},
-    {"erfcinv", 1e-6, 1.9, [](double y) { return -by_bisection(-y, [](double x) { return -std::erfc(-x) + 0 * x; }) ; }, -1},
+    {"erfcinv", 1e-6, 1.9, [](double y) { return -by_bisection(y, [](double x) { return std::erfc(-x); }); }, 32},
     {"normcdf", -5, 5, [](double x) { return static_cast<double>(0.5L * std::erfc(-(long double)x / std::sqrt(2.0L))); }, 64},
     {"normcdfinv", 1e-6, 0.49, quantile, 16},
     {"j0", 0, 20, [](double x) { return ::j0(x); }},
@@ -113,8 +112,6 @@ TEST(Math, OneOperandFunctions) {
     const Program program({text});
     std::mt19937 engine(3);
     for (const auto& row : rows) {
-        if (row.places < 0)
-            continue;
         std::uniform_real_distribution<double> range(row.low, row.high);
         std::vector<double> x(200), y(200);
         std::vector<float> xf(200), yf(200), yo(200);
@@ -166,7 +163,7 @@ TEST(Math, TwoOperandFunctionsAndMixedTypes) {
     for (auto [name, wanted] : functions) {
         program.launch(std::string(name) + "_k", {}, {64}, a.data(), b.data(), y.data(), f.data());
         for (int i = 0; i < 64; ++i) {
-            ASSERT_NEAR(y[i] / wanted(a[i], b[i]), 1, 1e-15) << name;
+            ASSERT_NEAR(y[i], wanted(a[i], b[i]), 1e-15 * std::fabs(wanted(a[i], b[i]))) << name;
             ASSERT_NEAR(f[i], wanted(a[i], b[i]), 6e-7 * std::fabs(wanted(a[i], b[i]))) << name;
         }
     }
