@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,13 +27,31 @@ LAYOUTS: dict[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
 }
 
 
+def compiles_for_the_cpu() -> bool:
+    """False in a build without LLVM: its CPU holds arrays but runs no kernel."""
+    try:
+        quern.full(1, 1, device="cpu")
+    except RuntimeError:
+        return False
+    return True
+
+
+@functools.cache
+def devices_to_test(chosen: str) -> list[str]:
+    """The chosen device, else the CPU and the first GPU of those that can run kernels."""
+    names: list[str] = _core.device_names()
+    if chosen:
+        return [n for n in names if chosen in (n, n.split(":")[0])][:1] or names[:1]
+    names = [n for n in names if n in ("cpu", "cuda:0")]
+    if len(names) > 1 and not compiles_for_the_cpu():
+        names.remove("cpu")
+    return names
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "device" in metafunc.fixturenames:
-        chosen = metafunc.config.getoption("--device", default=None)
-        names = _core.device_names()
-        if chosen:
-            names = [n for n in names if n == chosen or n.split(":")[0] == chosen] or names
-        names = [n for n in names if n in ("cpu", "cuda:0")] or names
+        option = metafunc.config.getoption("--device", default=None)
+        names = devices_to_test(option or os.environ.get("QUERN_DEVICE", ""))
         metafunc.parametrize("device", names, indirect=True)
 
 
