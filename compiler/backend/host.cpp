@@ -1,4 +1,5 @@
-// The host compiler: CUDA C++ becomes an x86-64 object. libquern_cc.so is opened by the first compile, never earlier.
+// The host compiler: CUDA C++ becomes an x86-64 object. libquern_cc.so is opened by the first
+// compile, never earlier.
 #include "compiler/backend/backend.h"
 #include "compiler/base/error.h"
 #include "compiler/base/library.h"
@@ -26,14 +27,16 @@ struct CcApi {
     std::string text = QUERN_LLVM ? "the CPU compiler (libquern_cc.so) was not found"
                                   : "this build of quern has no CPU compiler (QUERN_LLVM=OFF)";
     const LibraryFinding finding = survey_library("quern_cc");
-    for (const std::string& place : finding.tried) text += "\n    tried " + place;
+    for (const std::string& place : finding.tried)
+        text += "\n    tried " + place;
     text += "\n    help: " + finding.remedy;
     throw Error(ErrorKind::runtime, text);
 }
 
 CcApi open_cc() {
     const Library library = load_library("quern_cc");
-    if (!library) throw_missing();
+    if (!library)
+        throw_missing();
     CcApi api;
     api.compile = reinterpret_cast<decltype(api.compile)>(library.symbol("quern_cc_compile"));
     api.free = reinterpret_cast<decltype(api.free)>(library.symbol("quern_cc_free"));
@@ -50,13 +53,17 @@ const CcApi& cc() {
 
 class HostBackend final : public Backend {
   public:
-    // The library's build id, read from its file: names Clang, LLVM and our passes exactly, and opens nothing.
+    // The library's build id, read from its file: names Clang, LLVM and our passes exactly, and
+    // opens nothing.
     [[nodiscard]] std::string identity() const override {
         const std::scoped_lock lock(mutex_);
-        if (!identity_.empty()) return identity_;
+        if (!identity_.empty())
+            return identity_;
         const std::string path = find_library("quern_cc");
-        if (path.empty()) throw_missing();
-        return identity_ = join("quern cc ", QUERN_CC_ABI, " (build ", library_build_id(path).substr(0, 16), ")");
+        if (path.empty())
+            throw_missing();
+        return identity_ = join("quern cc ", QUERN_CC_ABI, " (build ",
+                                library_build_id(path).substr(0, 16), ")");
     }
 
     [[nodiscard]] Binary compile(const CompileRequest& request) const override {
@@ -65,8 +72,10 @@ class HostBackend final : public Backend {
         for (const SourceFile& header : request.headers)
             headers.push_back({header.name.c_str(), header.text.c_str(), header.text.size()});
         std::vector<const char*> options, expressions;
-        for (const std::string& option : request.options) options.push_back(option.c_str());
-        for (const std::string& expression : request.name_expressions) expressions.push_back(expression.c_str());
+        for (const std::string& option : request.options)
+            options.push_back(option.c_str());
+        for (const std::string& expression : request.name_expressions)
+            expressions.push_back(expression.c_str());
 
         const quern_cc_request asked{
             .abi = QUERN_CC_ABI,
@@ -81,24 +90,35 @@ class HostBackend final : public Backend {
             .name_expressions = expressions.data(),
             .name_expression_count = expressions.size(),
         };
-        const std::unique_ptr<quern_cc_result, decltype(api.free)> result(api.compile(&asked), api.free);
-        if (!result) throw Error(ErrorKind::runtime, join("the CPU compiler ran out of memory on kernel '", request.name, "'"));
+        const std::unique_ptr<quern_cc_result, decltype(api.free)> result(api.compile(&asked),
+                                                                          api.free);
+        if (!result)
+            throw Error(ErrorKind::runtime,
+                        join("the CPU compiler ran out of memory on kernel '", request.name, "'"));
 
         Binary binary;
-        if (result->log != nullptr) binary.log = result->log;
-        while (binary.log.ends_with('\n')) binary.log.pop_back();
+        if (result->log != nullptr)
+            binary.log = result->log;
+        while (binary.log.ends_with('\n'))
+            binary.log.pop_back();
         switch (result->status) {
-        case QUERN_CC_OK: break;
-        case QUERN_CC_ERROR: throw CompileError(binary.log, request.name, request.source, binary.log);
-        case QUERN_CC_REFUSED: throw Error(ErrorKind::not_implemented, binary.log);
+        case QUERN_CC_OK:
+            break;
+        case QUERN_CC_ERROR:
+            throw CompileError(binary.log, request.name, request.source, binary.log);
+        case QUERN_CC_REFUSED:
+            throw Error(ErrorKind::not_implemented, binary.log);
         default:
-            throw Error(ErrorKind::runtime, join("the CPU compiler failed on kernel '", request.name, "': ", binary.log));
+            throw Error(ErrorKind::runtime, join("the CPU compiler failed on kernel '",
+                                                 request.name, "': ", binary.log));
         }
         const auto* object = static_cast<const std::byte*>(result->object);
         binary.image.assign(object, object + result->object_size);
-        const std::size_t names = std::min(result->lowered_name_count, request.name_expressions.size());
+        const std::size_t names =
+            std::min(result->lowered_name_count, request.name_expressions.size());
         for (std::size_t k = 0; k < names; ++k)
-            binary.lowered_names.emplace_back(request.name_expressions[k], result->lowered_names[k]);
+            binary.lowered_names.emplace_back(request.name_expressions[k],
+                                              result->lowered_names[k]);
         return binary;
     }
 
@@ -114,6 +134,8 @@ const Backend& host_backend() {
     return *once;
 }
 
-const Backend& backend_for(Target target) { return target == Target::gpu ? nvrtc_backend() : host_backend(); }
+const Backend& backend_for(Target target) {
+    return target == Target::gpu ? nvrtc_backend() : host_backend();
+}
 
 } // namespace quern

@@ -23,21 +23,27 @@ std::string_view skip_blanks(std::string_view text) {
 // The name on one line, if the line is an #include of a literal name.
 std::optional<std::string> name_on(std::string_view line) {
     line = skip_blanks(line);
-    if (!line.starts_with('#')) return std::nullopt;
+    if (!line.starts_with('#'))
+        return std::nullopt;
     line = skip_blanks(line.substr(1));
-    if (!line.starts_with("include")) return std::nullopt;
+    if (!line.starts_with("include"))
+        return std::nullopt;
     line = skip_blanks(line.substr(7));
-    if (line.size() < 3 || (line[0] != '"' && line[0] != '<')) return std::nullopt;
+    if (line.size() < 3 || (line[0] != '"' && line[0] != '<'))
+        return std::nullopt;
     const std::size_t end = line.find(line[0] == '"' ? '"' : '>', 1);
-    if (end == std::string_view::npos) return std::nullopt;
+    if (end == std::string_view::npos)
+        return std::nullopt;
     return std::string(line.substr(1, end - 1));
 }
 
 std::optional<std::string> read_text(const std::string& path) {
     std::error_code failure;
-    if (!fs::is_regular_file(path, failure)) return std::nullopt;
+    if (!fs::is_regular_file(path, failure))
+        return std::nullopt;
     std::ifstream file(path, std::ios::binary);
-    if (!file) return std::nullopt;
+    if (!file)
+        return std::nullopt;
     return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
@@ -46,9 +52,12 @@ std::vector<std::string> include_folders(const std::vector<std::string>& options
     std::vector<std::string> folders;
     for (std::size_t k = 0; k < options.size(); ++k) {
         const std::string_view option = options[k];
-        if (option == "-I" && k + 1 < options.size()) folders.push_back(options[++k]);
-        else if (option.starts_with("-I")) folders.emplace_back(skip_blanks(option.substr(2)));
-        else if (option.starts_with("--include-path=")) folders.emplace_back(option.substr(15));
+        if (option == "-I" && k + 1 < options.size())
+            folders.push_back(options[++k]);
+        else if (option.starts_with("-I"))
+            folders.emplace_back(skip_blanks(option.substr(2)));
+        else if (option.starts_with("--include-path="))
+            folders.emplace_back(option.substr(15));
     }
     return folders;
 }
@@ -71,9 +80,11 @@ std::string toolkit_label() {
 std::vector<std::string> included_names(std::string_view text) {
     std::vector<std::string> names;
     // From '#' to '#': most kernels have none, and then this is one memchr.
-    for (std::size_t at = text.find('#'); at != std::string_view::npos; at = text.find('#', at + 1)) {
+    for (std::size_t at = text.find('#'); at != std::string_view::npos;
+         at = text.find('#', at + 1)) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
-        if (auto name = name_on(text.substr(at, end - at)); name && std::ranges::find(names, *name) == names.end())
+        if (auto name = name_on(text.substr(at, end - at));
+            name && std::ranges::find(names, *name) == names.end())
             names.push_back(std::move(*name));
     }
     return names;
@@ -86,21 +97,25 @@ std::vector<std::string> foreign_includes(const CompileRequest& request) {
         for (std::string& name : included_names(text)) {
             const auto header = std::ranges::find(request.headers, name, &SourceFile::name);
             if (header != request.headers.end()) {
-                if (std::ranges::find(reached, &*header) == reached.end()) reached.push_back(&*header);
+                if (std::ranges::find(reached, &*header) == reached.end())
+                    reached.push_back(&*header);
             } else if (std::ranges::find(foreign, name) == foreign.end()) {
                 foreign.push_back(std::move(name));
             }
         }
     };
     look_through(request.source);
-    for (std::size_t k = 0; k < reached.size(); ++k) look_through(reached[k]->text);
+    for (std::size_t k = 0; k < reached.size(); ++k)
+        look_through(reached[k]->text);
     return foreign;
 }
 
 std::vector<SourceFile> read_included(const CompileRequest& request) {
     std::vector<SourceFile> files;
-    std::vector<std::pair<std::string, std::string>> waiting; // name, folder of the file that includes it
-    for (std::string& name : foreign_includes(request)) waiting.emplace_back(std::move(name), "");
+    std::vector<std::pair<std::string, std::string>>
+        waiting; // name, folder of the file that includes it
+    for (std::string& name : foreign_includes(request))
+        waiting.emplace_back(std::move(name), "");
     const std::vector<std::string> folders = include_folders(request.options);
     std::set<std::string> seen;
     bool toolkit = false;
@@ -108,26 +123,32 @@ std::vector<SourceFile> read_included(const CompileRequest& request) {
         const auto [name, beside] = std::move(waiting.back());
         waiting.pop_back();
         std::vector<std::string> places;
-        if (!beside.empty()) places.push_back(beside);
+        if (!beside.empty())
+            places.push_back(beside);
         places.insert(places.end(), folders.begin(), folders.end());
         bool found = false;
         for (const std::string& folder : places) {
             // Normal, or a/../a/../a/b.h would be a new file each time.
             const std::string path = (fs::path(folder) / name).lexically_normal();
-            if (seen.contains(path)) found = true;
-            if (found) break;
+            if (seen.contains(path))
+                found = true;
+            if (found)
+                break;
             auto text = read_text(path);
-            if (!text) continue;
+            if (!text)
+                continue;
             found = true;
             seen.insert(path);
-            for (std::string& next : included_names(*text)) waiting.emplace_back(std::move(next), fs::path(path).parent_path());
+            for (std::string& next : included_names(*text))
+                waiting.emplace_back(std::move(next), fs::path(path).parent_path());
             files.push_back({path, std::move(*text)});
             break;
         }
         toolkit = toolkit || !found;
     }
     std::ranges::sort(files, {}, &SourceFile::name);
-    if (toolkit) files.push_back({"<cuda headers>", toolkit_label()});
+    if (toolkit)
+        files.push_back({"<cuda headers>", toolkit_label()});
     return files;
 }
 

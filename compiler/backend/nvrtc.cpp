@@ -1,4 +1,5 @@
-// NVRTC: CUDA C++ becomes a cubin (or PTX, for a GPU newer than the library). Found and opened at run time.
+// NVRTC: CUDA C++ becomes a cubin (or PTX, for a GPU newer than the library). Found and opened at
+// run time.
 #include "compiler/backend/nvrtc.h"
 #include "compiler/backend/includes.h"
 #include "compiler/base/error.h"
@@ -28,15 +29,17 @@ struct NvrtcApi {
 NvrtcApi open_nvrtc() {
     const Library library = load_library("nvrtc");
     if (!library)
-        throw Error(ErrorKind::runtime,
-                    join("compiling for a GPU needs NVRTC (libnvrtc.so), which was not found\n    help: ",
-                         survey_library("nvrtc").remedy));
+        throw Error(
+            ErrorKind::runtime,
+            join("compiling for a GPU needs NVRTC (libnvrtc.so), which was not found\n    help: ",
+                 survey_library("nvrtc").remedy));
     NvrtcApi api;
     api.path = library.path();
     const auto take = [&]<class Function>(Function& slot, const char* name) {
         slot = reinterpret_cast<Function>(library.symbol(name));
         if (slot == nullptr)
-            throw Error(ErrorKind::runtime, join(library.path(), " has no ", name, ": quern needs NVRTC 12 or newer"));
+            throw Error(ErrorKind::runtime,
+                        join(library.path(), " has no ", name, ": quern needs NVRTC 12 or newer"));
     };
 #define QUERN_NVRTC(fn) take(api.fn, #fn);
 #include "compiler/backend/nvrtc_symbols.def"
@@ -65,22 +68,28 @@ struct Program {
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
     ~Program() {
-        if (handle != nullptr) api.nvrtcDestroyProgram(&handle);
+        if (handle != nullptr)
+            api.nvrtcDestroyProgram(&handle);
     }
 
     void check(nvrtcResult result, const char* function, const CompileRequest& request) const {
-        if (result == NVRTC_SUCCESS) return;
-        throw Error(ErrorKind::runtime, join("NVRTC failed on kernel '", request.name, "': ", function, " answered ",
-                                             api.nvrtcGetErrorString(result)));
+        if (result == NVRTC_SUCCESS)
+            return;
+        throw Error(ErrorKind::runtime,
+                    join("NVRTC failed on kernel '", request.name, "': ", function, " answered ",
+                         api.nvrtcGetErrorString(result)));
     }
 
     [[nodiscard]] std::string log() const {
         std::size_t size = 0;
-        if (api.nvrtcGetProgramLogSize(handle, &size) != NVRTC_SUCCESS || size <= 1) return {};
+        if (api.nvrtcGetProgramLogSize(handle, &size) != NVRTC_SUCCESS || size <= 1)
+            return {};
         std::string text(size, '\0');
-        if (api.nvrtcGetProgramLog(handle, text.data()) != NVRTC_SUCCESS) return {};
+        if (api.nvrtcGetProgramLog(handle, text.data()) != NVRTC_SUCCESS)
+            return {};
         text.resize(size - 1); // its NUL
-        while (text.ends_with('\n')) text.pop_back();
+        while (text.ends_with('\n'))
+            text.pop_back();
         return text;
     }
 };
@@ -90,35 +99,43 @@ struct ArchChoice {
     bool ptx = false;
 };
 
-// A cubin for the GPU itself where this NVRTC knows it; else PTX of its newest virtual architecture, which the driver
-// finishes.
+// A cubin for the GPU itself where this NVRTC knows it; else PTX of its newest virtual
+// architecture, which the driver finishes.
 ArchChoice choose_arch(const NvrtcApi& api, const CompileRequest& request) {
     const std::string& name = request.arch.name;
     int number = 0;
-    const bool ours = request.arch.target == Target::gpu && name.starts_with("sm_") &&
-                      std::from_chars(name.data() + 3, name.data() + name.size(), number).ec == std::errc{};
-    if (!ours) throw ValueError(join("NVRTC compiles for sm_NN, not for '", name, "'"));
-    if (std::ranges::binary_search(api.archs, number)) return {"-arch=" + name, false};
+    const bool ours =
+        request.arch.target == Target::gpu && name.starts_with("sm_") &&
+        std::from_chars(name.data() + 3, name.data() + name.size(), number).ec == std::errc{};
+    if (!ours)
+        throw ValueError(join("NVRTC compiles for sm_NN, not for '", name, "'"));
+    if (std::ranges::binary_search(api.archs, number))
+        return {"-arch=" + name, false};
     const auto above = std::ranges::upper_bound(api.archs, number);
     if (above == api.archs.begin())
         throw Error(ErrorKind::runtime,
-                    join("NVRTC ", api.major, ".", api.minor, " (", api.path, ") no longer compiles for ", name,
-                         ", only from sm_", api.archs.front(), " on\n    help: pip install 'quern[cuda12]'"));
+                    join("NVRTC ", api.major, ".", api.minor, " (", api.path,
+                         ") no longer compiles for ", name, ", only from sm_", api.archs.front(),
+                         " on\n    help: pip install 'quern[cuda12]'"));
     return {join("-arch=compute_", *std::prev(above)), true};
 }
 
-bool has_option(const std::vector<std::string>& options, std::initializer_list<std::string_view> starts) {
+bool has_option(const std::vector<std::string>& options,
+                std::initializer_list<std::string_view> starts) {
     return std::ranges::any_of(options, [&](const std::string& option) {
-        return std::ranges::any_of(starts, [&](std::string_view start) { return option.starts_with(start); });
+        return std::ranges::any_of(
+            starts, [&](std::string_view start) { return option.starts_with(start); });
     });
 }
 
-// --minimal (NVRTC 12.4 on) halves the time of a small kernel. It drops textures, surfaces, the device runtime and the
-// types named cuda...: a source that needs them fails and is compiled again in full. Toolkit headers often do; these do
-// not.
+// --minimal (NVRTC 12.4 on) halves the time of a small kernel. It drops textures, surfaces, the
+// device runtime and the types named cuda...: a source that needs them fails and is compiled again
+// in full. Toolkit headers often do; these do not.
 bool may_be_minimal(const NvrtcApi& api, const std::vector<std::string>& foreign) {
-    if (api.major < 12 || (api.major == 12 && api.minor < 4)) return false;
-    constexpr std::string_view harmless[]{"cuda_fp16.h", "cuda_bf16.h", "cuComplex.h", "math_constants.h"};
+    if (api.major < 12 || (api.major == 12 && api.minor < 4))
+        return false;
+    constexpr std::string_view harmless[]{"cuda_fp16.h", "cuda_bf16.h", "cuComplex.h",
+                                          "math_constants.h"};
     return std::ranges::all_of(foreign, [&](const std::string& name) {
         return std::ranges::find(harmless, name) != std::end(harmless);
     });
@@ -129,43 +146,53 @@ struct Outcome {
     std::unique_ptr<Program> program;
 };
 
-Outcome run(const NvrtcApi& api, const CompileRequest& request, const std::vector<std::string>& options) {
+Outcome run(const NvrtcApi& api, const CompileRequest& request,
+            const std::vector<std::string>& options) {
     auto program = std::make_unique<Program>(api);
     std::vector<const char*> texts, names, arguments;
     for (const SourceFile& header : request.headers) {
         texts.push_back(header.text.c_str());
         names.push_back(header.name.c_str());
     }
-    for (const std::string& option : options) arguments.push_back(option.c_str());
-    program->check(api.nvrtcCreateProgram(&program->handle, request.source.c_str(), request.name.c_str(),
-                                          static_cast<int>(texts.size()), texts.data(), names.data()),
+    for (const std::string& option : options)
+        arguments.push_back(option.c_str());
+    program->check(api.nvrtcCreateProgram(&program->handle, request.source.c_str(),
+                                          request.name.c_str(), static_cast<int>(texts.size()),
+                                          texts.data(), names.data()),
                    "nvrtcCreateProgram", request);
     for (const std::string& expression : request.name_expressions)
-        program->check(api.nvrtcAddNameExpression(program->handle, expression.c_str()), "nvrtcAddNameExpression", request);
-    const nvrtcResult result =
-        api.nvrtcCompileProgram(program->handle, static_cast<int>(arguments.size()), arguments.data());
+        program->check(api.nvrtcAddNameExpression(program->handle, expression.c_str()),
+                       "nvrtcAddNameExpression", request);
+    const nvrtcResult result = api.nvrtcCompileProgram(
+        program->handle, static_cast<int>(arguments.size()), arguments.data());
     return {result, std::move(program)};
 }
 
 class NvrtcBackend final : public Backend {
   public:
-    // Told by the files alone where that is possible, so that a program whose kernels are all on disk never opens NVRTC.
+    // Told by the files alone where that is possible, so that a program whose kernels are all on
+    // disk never opens NVRTC.
     [[nodiscard]] std::string identity() const override {
         const std::scoped_lock lock(mutex_);
-        if (!identity_.empty()) return identity_;
+        if (!identity_.empty())
+            return identity_;
         const std::string path = find_library("nvrtc");
         std::string version;
         std::error_code failure;
         int versions = 0;
-        for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), failure)) {
+        for (const auto& entry : std::filesystem::directory_iterator(
+                 std::filesystem::path(path).parent_path(), failure)) {
             const std::string name = entry.path().filename();
             constexpr std::string_view companion = "libnvrtc-builtins.so.";
-            if (!name.starts_with(companion) || std::ranges::count(name.substr(companion.size()), '.') != 1) continue;
+            if (!name.starts_with(companion) ||
+                std::ranges::count(name.substr(companion.size()), '.') != 1)
+                continue;
             version = name.substr(companion.size());
             ++versions;
         }
         const std::string build = path.empty() ? "" : library_build_id(path);
-        if (versions != 1 || build.empty()) version = join(nvrtc().major, ".", nvrtc().minor);
+        if (versions != 1 || build.empty())
+            version = join(nvrtc().major, ".", nvrtc().minor);
         return identity_ = join("nvrtc ", version, " (build ", build.substr(0, 16), ")");
     }
 
@@ -174,14 +201,19 @@ class NvrtcBackend final : public Backend {
         const std::vector<std::string> foreign = foreign_includes(request);
         ArchChoice arch = choose_arch(api, request);
         std::vector<std::string> options;
-        if (!has_option(request.options, {"-arch", "--gpu-architecture"})) options.push_back(arch.option);
-        if (!has_option(request.options, {"-std", "--std"})) options.emplace_back("-std=c++17");
+        if (!has_option(request.options, {"-arch", "--gpu-architecture"}))
+            options.push_back(arch.option);
+        if (!has_option(request.options, {"-std", "--std"}))
+            options.emplace_back("-std=c++17");
         options.insert(options.end(), request.options.begin(), request.options.end());
         if (!foreign.empty())
-            for (const std::string& folder : cuda_include_folders()) options.push_back("-I" + folder);
+            for (const std::string& folder : cuda_include_folders())
+                options.push_back("-I" + folder);
 
-        const bool minimal = !has_option(options, {"-minimal", "--minimal"}) && may_be_minimal(api, foreign);
-        if (minimal) options.emplace_back("--minimal");
+        const bool minimal =
+            !has_option(options, {"-minimal", "--minimal"}) && may_be_minimal(api, foreign);
+        if (minimal)
+            options.emplace_back("--minimal");
         Outcome outcome = run(api, request, options);
         if (minimal && outcome.result == NVRTC_ERROR_COMPILATION) {
             options.pop_back();
@@ -189,21 +221,24 @@ class NvrtcBackend final : public Backend {
         }
         const Program& program = *outcome.program;
         std::string log = program.log();
-        if (outcome.result == NVRTC_ERROR_COMPILATION || outcome.result == NVRTC_ERROR_INVALID_OPTION) {
-            if (log.empty()) log = api.nvrtcGetErrorString(outcome.result);
+        if (outcome.result == NVRTC_ERROR_COMPILATION ||
+            outcome.result == NVRTC_ERROR_INVALID_OPTION) {
+            if (log.empty())
+                log = api.nvrtcGetErrorString(outcome.result);
             throw CompileError(log, request.name, request.source, log);
         }
         if (outcome.result != NVRTC_SUCCESS && !log.empty())
-            throw Error(ErrorKind::runtime, join("NVRTC failed on kernel '", request.name, "': ",
-                                                 api.nvrtcGetErrorString(outcome.result), "\n", log));
+            throw Error(ErrorKind::runtime,
+                        join("NVRTC failed on kernel '", request.name,
+                             "': ", api.nvrtcGetErrorString(outcome.result), "\n", log));
         program.check(outcome.result, "nvrtcCompileProgram", request);
 
         Binary binary;
         binary.log = std::move(log);
         for (const std::string& expression : request.name_expressions) {
             const char* lowered = nullptr;
-            program.check(api.nvrtcGetLoweredName(program.handle, expression.c_str(), &lowered), "nvrtcGetLoweredName",
-                          request);
+            program.check(api.nvrtcGetLoweredName(program.handle, expression.c_str(), &lowered),
+                          "nvrtcGetLoweredName", request);
             binary.lowered_names.emplace_back(expression, lowered);
         }
         read_image(program, request, binary);
@@ -217,14 +252,15 @@ class NvrtcBackend final : public Backend {
         std::size_t size = 0;
         if (api.nvrtcGetCUBINSize(program.handle, &size) == NVRTC_SUCCESS && size != 0) {
             binary.image.resize(size);
-            program.check(api.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(binary.image.data())),
-                          "nvrtcGetCUBIN", request);
+            program.check(
+                api.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(binary.image.data())),
+                "nvrtcGetCUBIN", request);
             return;
         }
         program.check(api.nvrtcGetPTXSize(program.handle, &size), "nvrtcGetPTXSize", request);
         binary.image.resize(size);
-        program.check(api.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(binary.image.data())), "nvrtcGetPTX",
-                      request);
+        program.check(api.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(binary.image.data())),
+                      "nvrtcGetPTX", request);
     }
 
     mutable std::mutex mutex_;

@@ -16,7 +16,8 @@ struct Leaf {
 
 Leaf read_leaf(unsigned leaf, unsigned subleaf) {
     Leaf r;
-    if (__get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx) == 0) return {};
+    if (__get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx) == 0)
+        return {};
     return r;
 }
 
@@ -25,18 +26,26 @@ Leaf read_leaf(unsigned leaf, unsigned subleaf) {
 Arch host_arch() {
     __builtin_cpu_init();
     Arch arch{Target::cpu, "x86-64"};
-    if (__builtin_cpu_supports("x86-64-v2")) arch.name = "x86-64-v2";
-    if (__builtin_cpu_supports("x86-64-v3")) arch.name = "x86-64-v3";
-    if (!__builtin_cpu_supports("x86-64-v4")) return arch;
+    if (__builtin_cpu_supports("x86-64-v2"))
+        arch.name = "x86-64-v2";
+    if (__builtin_cpu_supports("x86-64-v3"))
+        arch.name = "x86-64-v3";
+    if (!__builtin_cpu_supports("x86-64-v4"))
+        return arch;
 
-    // Past v4 (which already says that the system saves the wide registers): what half, bfloat16 and byte kernels use.
+    // Past v4 (which already says that the system saves the wide registers): what half, bfloat16
+    // and byte kernels use.
     arch.name = "x86-64-v4";
     const Leaf seven = read_leaf(7, 0);
     const Leaf more = seven.eax >= 1 ? read_leaf(7, 1) : Leaf{};
-    if ((more.eax >> 5) & 1) arch.name += "+avx512bf16";
-    if ((seven.edx >> 23) & 1) arch.name += "+avx512fp16";
-    if ((seven.ecx >> 1) & 1) arch.name += "+avx512vbmi";
-    if ((seven.ecx >> 14) & 1) arch.name += "+avx512vpopcntdq";
+    if ((more.eax >> 5) & 1)
+        arch.name += "+avx512bf16";
+    if ((seven.edx >> 23) & 1)
+        arch.name += "+avx512fp16";
+    if ((seven.ecx >> 1) & 1)
+        arch.name += "+avx512vbmi";
+    if ((seven.ecx >> 14) & 1)
+        arch.name += "+avx512vpopcntdq";
     return arch;
 }
 #else

@@ -1,4 +1,5 @@
-// XXH3-128, fed piece by piece. Every piece is preceded by its kind and length, so that no two lists of pieces collide.
+// XXH3-128, fed piece by piece. Every piece is preceded by its kind and length, so that no two
+// lists of pieces collide.
 #include "compiler/base/digest.h"
 
 #include <array>
@@ -43,7 +44,8 @@ std::string Digest::hex() const {
     std::string text;
     text.reserve(32);
     for (const std::uint64_t half : {high, low})
-        for (int shift = 60; shift >= 0; shift -= 4) text += digits[(half >> shift) & 15];
+        for (int shift = 60; shift >= 0; shift -= 4)
+            text += digits[(half >> shift) & 15];
     return text;
 }
 

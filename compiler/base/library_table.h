@@ -1,5 +1,5 @@
-// What is found and loaded at run time, one row each: sonames newest first, what must be opened before it, how it tells
-// its version, and what to do when it is missing. Private to the search.
+// What is found and loaded at run time, one row each: sonames newest first, what must be opened
+// before it, how it tells its version, and what to do when it is missing. Private to the search.
 #pragma once
 #include "compiler/base/library.h"
 
@@ -38,32 +38,89 @@ struct LibraryRow {
 };
 
 inline constexpr std::string_view cuda_remedy =
-    "pip install 'quern[cuda13]' (or 'quern[cuda12]' for a driver older than 580), or set CUDA_PATH to a CUDA toolkit";
+    "pip install 'quern[cuda13]' (or 'quern[cuda12]' for a driver older than 580), or set "
+    "CUDA_PATH to a CUDA toolkit";
 
 inline constexpr std::array<LibraryRow, 11> library_table{{
-    {"cuda", Place::driver, {{{"libcuda.so.1", 0}, {"libcuda.so", 0}}}, {}, VersionBy::packed, "cuDriverGetVersion",
-     "install the NVIDIA driver (in a container: start it with --gpus all); without it quern runs on the CPU"},
-    {"nvrtc", Place::toolkit, {{{"libnvrtc.so.13", 13}, {"libnvrtc.so.12", 12}, {"libnvrtc.so", 0}}}, {},
-     VersionBy::pair, "nvrtcVersion", cuda_remedy},
-    {"nvjitlink", Place::toolkit,
-     {{{"libnvJitLink.so.13", 13}, {"libnvJitLink.so.12", 12}, {"libnvJitLink.so", 0}}}, {},
-     VersionBy::pair, "nvJitLinkVersion", cuda_remedy},
-    {"cublasLt", Place::toolkit, {{{"libcublasLt.so.13", 13}, {"libcublasLt.so.12", 12}, {"libcublasLt.so", 0}}}, {},
-     VersionBy::property, "cublasLtGetProperty", cuda_remedy},
-    {"cublas", Place::toolkit, {{{"libcublas.so.13", 13}, {"libcublas.so.12", 12}, {"libcublas.so", 0}}},
-     {"cublasLt"}, VersionBy::property, "cublasGetProperty", cuda_remedy},
-    {"cusparse", Place::toolkit, {{{"libcusparse.so.12", 0}, {"libcusparse.so", 0}}}, {"nvjitlink"},
-     VersionBy::property, "cusparseGetProperty", cuda_remedy},
-    {"cusolver", Place::toolkit, {{{"libcusolver.so.12", 13}, {"libcusolver.so.11", 12}, {"libcusolver.so", 0}}},
-     {"cublasLt", "cublas", "nvjitlink", "cusparse"}, VersionBy::property, "cusolverGetProperty", cuda_remedy},
-    {"cufft", Place::toolkit, {{{"libcufft.so.12", 13}, {"libcufft.so.11", 12}, {"libcufft.so", 0}}}, {},
-     VersionBy::property, "cufftGetProperty", cuda_remedy},
-    {"curand", Place::toolkit, {{{"libcurand.so.10", 0}, {"libcurand.so", 0}}}, {}, VersionBy::property,
-     "curandGetProperty", cuda_remedy},
-    {"nccl", Place::toolkit, {{{"libnccl.so.2", 0}, {"libnccl.so", 0}}}, {}, VersionBy::nccl, "ncclGetVersion",
+    {"cuda",
+     Place::driver,
+     {{{"libcuda.so.1", 0}, {"libcuda.so", 0}}},
+     {},
+     VersionBy::packed,
+     "cuDriverGetVersion",
+     "install the NVIDIA driver (in a container: start it with --gpus all); without it quern runs "
+     "on the CPU"},
+    {"nvrtc",
+     Place::toolkit,
+     {{{"libnvrtc.so.13", 13}, {"libnvrtc.so.12", 12}, {"libnvrtc.so", 0}}},
+     {},
+     VersionBy::pair,
+     "nvrtcVersion",
+     cuda_remedy},
+    {"nvjitlink",
+     Place::toolkit,
+     {{{"libnvJitLink.so.13", 13}, {"libnvJitLink.so.12", 12}, {"libnvJitLink.so", 0}}},
+     {},
+     VersionBy::pair,
+     "nvJitLinkVersion",
+     cuda_remedy},
+    {"cublasLt",
+     Place::toolkit,
+     {{{"libcublasLt.so.13", 13}, {"libcublasLt.so.12", 12}, {"libcublasLt.so", 0}}},
+     {},
+     VersionBy::property,
+     "cublasLtGetProperty",
+     cuda_remedy},
+    {"cublas",
+     Place::toolkit,
+     {{{"libcublas.so.13", 13}, {"libcublas.so.12", 12}, {"libcublas.so", 0}}},
+     {"cublasLt"},
+     VersionBy::property,
+     "cublasGetProperty",
+     cuda_remedy},
+    {"cusparse",
+     Place::toolkit,
+     {{{"libcusparse.so.12", 0}, {"libcusparse.so", 0}}},
+     {"nvjitlink"},
+     VersionBy::property,
+     "cusparseGetProperty",
+     cuda_remedy},
+    {"cusolver",
+     Place::toolkit,
+     {{{"libcusolver.so.12", 13}, {"libcusolver.so.11", 12}, {"libcusolver.so", 0}}},
+     {"cublasLt", "cublas", "nvjitlink", "cusparse"},
+     VersionBy::property,
+     "cusolverGetProperty",
+     cuda_remedy},
+    {"cufft",
+     Place::toolkit,
+     {{{"libcufft.so.12", 13}, {"libcufft.so.11", 12}, {"libcufft.so", 0}}},
+     {},
+     VersionBy::property,
+     "cufftGetProperty",
+     cuda_remedy},
+    {"curand",
+     Place::toolkit,
+     {{{"libcurand.so.10", 0}, {"libcurand.so", 0}}},
+     {},
+     VersionBy::property,
+     "curandGetProperty",
+     cuda_remedy},
+    {"nccl",
+     Place::toolkit,
+     {{{"libnccl.so.2", 0}, {"libnccl.so", 0}}},
+     {},
+     VersionBy::nccl,
+     "ncclGetVersion",
      "pip install nvidia-nccl-cu13 (or -cu12); only several GPUs at once need it"},
-    {"quern_cc", Place::ours, {{{"libquern_cc.so", 0}}}, {}, VersionBy::text, "quern_cc_identity",
-     "this build of quern has no CPU compiler: build with -DQUERN_LLVM=ON, or set QUERN_CC_LIBRARY to a libquern_cc.so"},
+    {"quern_cc",
+     Place::ours,
+     {{{"libquern_cc.so", 0}}},
+     {},
+     VersionBy::text,
+     "quern_cc_identity",
+     "this build of quern has no CPU compiler: build with -DQUERN_LLVM=ON, or set QUERN_CC_LIBRARY "
+     "to a libquern_cc.so"},
 }};
 
 // Folders to look in before and after the loader's own path.
@@ -72,9 +129,11 @@ struct SearchFolders {
 };
 [[nodiscard]] SearchFolders search_folders(Place place);
 
-// Walks the places in order until `visit(candidate)` is true; a candidate without a slash is for the loader's own path.
-// A library of a newer CUDA than the driver in this process serves comes only after all the others.
-bool visit_candidates(const LibraryRow& wanted, const std::function<bool(const std::string& candidate)>& visit);
+// Walks the places in order until `visit(candidate)` is true; a candidate without a slash is for
+// the loader's own path. A library of a newer CUDA than the driver in this process serves comes
+// only after all the others.
+bool visit_candidates(const LibraryRow& wanted,
+                      const std::function<bool(const std::string& candidate)>& visit);
 
 // Opens the row's library and what it needs; every place tried is added to `tried`, in order.
 [[nodiscard]] Library load_row(const LibraryRow& wanted, std::vector<std::string>* tried);

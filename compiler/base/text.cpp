@@ -7,7 +7,8 @@
 namespace quern {
 
 std::string format_bytes(unsigned long long bytes) {
-    if (bytes < 1024) return join(bytes, bytes == 1 ? " byte" : " bytes");
+    if (bytes < 1024)
+        return join(bytes, bytes == 1 ? " byte" : " bytes");
     constexpr std::array units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     auto amount = static_cast<double>(bytes) / 1024;
     std::size_t unit = 0;
@@ -16,7 +17,8 @@ std::string format_bytes(unsigned long long bytes) {
         ++unit;
     }
     std::string text = fmt::format("{:.1f}", amount);
-    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    if (text.ends_with(".0"))
+        text.resize(text.size() - 2);
     return join(text, " ", units[unit]);
 }
 

@@ -1,4 +1,5 @@
-// CacheKey to Binary: single flight among threads, then the disk, then the compiler; and what is told about it.
+// CacheKey to Binary: single flight among threads, then the disk, then the compiler; and what is
+// told about it.
 #include "compiler/cache/cache.h"
 #include "compiler/base/settings.h"
 #include "compiler/base/text.h"
@@ -41,13 +42,15 @@ CacheConfig config_from_settings() {
 // Keys this process has seen, newest last: so that a miss can say what is different this time.
 class KnownKeys {
   public:
-    // The nearest of them: the one that shares most fields, the newest of equals. nullptr if there is none.
+    // The nearest of them: the one that shares most fields, the newest of equals. nullptr if there
+    // is none.
     [[nodiscard]] const Fields* find_nearest(const Fields& fields) const {
         const Fields* nearest = nullptr;
         std::size_t most = 0;
         for (const Fields& known : keys_) {
             std::size_t same = 0;
-            for (std::size_t k = 0; k < fields.size(); ++k) same += known[k].second == fields[k].second ? 1 : 0;
+            for (std::size_t k = 0; k < fields.size(); ++k)
+                same += known[k].second == fields[k].second ? 1 : 0;
             if (same >= most) {
                 most = same;
                 nearest = &known;
@@ -57,8 +60,10 @@ class KnownKeys {
     }
 
     void add(Fields fields) {
-        if (std::ranges::find(keys_, fields) != keys_.end()) return;
-        if (keys_.size() == remembered_keys) keys_.pop_front();
+        if (std::ranges::find(keys_, fields) != keys_.end())
+            return;
+        if (keys_.size() == remembered_keys)
+            keys_.pop_front();
         keys_.push_back(std::move(fields));
     }
 
@@ -85,8 +90,8 @@ struct Cache::State {
     void note_hit(const CacheKey& key, const Digest& digest, Clock::time_point start) {
         ++disk_hits;
         if (show)
-            show_line(fmt::format("quern cache: hit  {} {} from disk in {:.2f} ms\n", key.name, digest.hex().substr(0, 8),
-                                  milliseconds_since(start)));
+            show_line(fmt::format("quern cache: hit  {} {} from disk in {:.2f} ms\n", key.name,
+                                  digest.hex().substr(0, 8), milliseconds_since(start)));
         Fields fields = key.fields();
         const std::scoped_lock lock(mutex);
         known.add(std::move(fields));
@@ -100,21 +105,29 @@ struct Cache::State {
             const Fields* nearest = known.find_nearest(fields);
             last_miss.clear();
             for (std::size_t k = 0; k < fields.size(); ++k) {
-                if (nearest != nullptr && (*nearest)[k].second == fields[k].second) continue;
+                if (nearest != nullptr && (*nearest)[k].second == fields[k].second)
+                    continue;
                 last_miss.push_back(fields[k]);
-                if (!show) continue;
+                if (!show)
+                    continue;
                 text += join(text.empty() ? "" : "; ", fields[k].first, ": ");
-                if (nearest != nullptr) text += join((*nearest)[k].second, " -> ");
+                if (nearest != nullptr)
+                    text += join((*nearest)[k].second, " -> ");
                 text += fields[k].second;
             }
-            if (nearest != nullptr && last_miss.empty()) text = "nothing: seen before, not on disk";
-            if (nearest != nullptr) text = "differs in " + text;
+            if (nearest != nullptr && last_miss.empty())
+                text = "nothing: seen before, not on disk";
+            if (nearest != nullptr)
+                text = "differs in " + text;
             known.add(std::move(fields));
         }
-        if (show) show_line(join("quern cache: miss ", key.name, " ", digest.hex().substr(0, 8), " ", text, "\n"));
+        if (show)
+            show_line(join("quern cache: miss ", key.name, " ", digest.hex().substr(0, 8), " ",
+                           text, "\n"));
     }
 
-    Binary find_or_compile(const CacheKey& key, const Digest& digest, const std::function<Binary()>& compile) {
+    Binary find_or_compile(const CacheKey& key, const Digest& digest,
+                           const std::function<Binary()>& compile) {
         const Clock::time_point start = Clock::now();
         if (std::optional<Binary> binary = disk.find(digest)) {
             note_hit(key, digest, start);
@@ -142,7 +155,8 @@ Binary Cache::find_or_compile(const CacheKey& key, const std::function<Binary()>
         const auto known = state_->flights.find(digest);
         ours = known == state_->flights.end();
         flight = ours ? landing.get_future().share() : known->second;
-        if (ours) state_->flights.emplace(digest, flight);
+        if (ours)
+            state_->flights.emplace(digest, flight);
     }
     if (!ours) {
         const Binary& binary = flight.get(); // or the exception of the one who compiled
@@ -155,13 +169,16 @@ Binary Cache::find_or_compile(const CacheKey& key, const std::function<Binary()>
         landing.set_exception(std::current_exception());
     }
     {
-        const std::scoped_lock lock(state_->mutex); // the next caller asks the disk again, or tries again
+        const std::scoped_lock lock(
+            state_->mutex); // the next caller asks the disk again, or tries again
         state_->flights.erase(digest);
     }
     return flight.get();
 }
 
-void Cache::count_memory_hit() noexcept { state_->memory_hits.fetch_add(1, std::memory_order_relaxed); }
+void Cache::count_memory_hit() noexcept {
+    state_->memory_hits.fetch_add(1, std::memory_order_relaxed);
+}
 
 CacheStats Cache::stats() const {
     const Disk::Totals totals = state_->disk.totals();

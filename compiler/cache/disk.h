@@ -1,5 +1,6 @@
-// The cache's folder: <folder>/v1/ab/cdef....qbin, one file an entry. Nothing here throws for what the disk does: trouble
-// makes a miss or an entry not stored, and the first trouble is kept as a warning.
+// The cache's folder: <folder>/v1/ab/cdef....qbin, one file an entry. Nothing here throws for what
+// the disk does: trouble makes a miss or an entry not stored, and the first trouble is kept as a
+// warning.
 #pragma once
 #include "compiler/backend/backend.h"
 #include "compiler/base/digest.h"
@@ -45,14 +46,16 @@ class Disk {
     [[nodiscard]] bool folder_is_ours();
     [[nodiscard]] bool make_folders(const std::string& shelf);
     [[nodiscard]] bool make_folder(const std::string& path, int depth);
-    [[nodiscard]] bool write_file(const std::string& shelf, const std::string& path, std::span<const std::byte> bytes);
+    [[nodiscard]] bool write_file(const std::string& shelf, const std::string& path,
+                                  std::span<const std::byte> bytes);
     [[nodiscard]] bool write_all(int fd, std::span<const std::byte> bytes);
     [[nodiscard]] std::optional<std::vector<std::byte>> read_all(int fd, std::uint64_t size);
     void account(std::uint64_t bytes);
     void trim();
     // Every file of ours, and the sum of their bytes; sweeps forgotten private files.
     [[nodiscard]] std::vector<Found> scan();
-    void trouble(std::string_view deed, const std::string& path, int failure, std::string_view cure = {});
+    void trouble(std::string_view deed, const std::string& path, int failure,
+                 std::string_view cure = {});
     [[nodiscard]] bool is_trusted(const struct stat& about) const;
 
     CacheConfig config_;

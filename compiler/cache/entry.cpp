@@ -1,4 +1,5 @@
-// Encoding and decoding of cache entries. Reading trusts no length before the checksum over all bytes has been found right.
+// Encoding and decoding of cache entries. Reading trusts no length before the checksum over all
+// bytes has been found right.
 #include "compiler/cache/entry.h"
 
 #include <array>
@@ -20,11 +21,15 @@ struct Header {
     std::uint64_t reserved = 0;
     Digest checksum; // of all the bytes before this field and all after it
 };
-static_assert(std::is_trivially_copyable_v<Header> && sizeof(Header) == 64, "the header goes to disk as it is");
+static_assert(std::is_trivially_copyable_v<Header> && sizeof(Header) == 64,
+              "the header goes to disk as it is");
 
 Digest checksum_of(std::span<const std::byte> entry) {
     const std::string_view text(reinterpret_cast<const char*>(entry.data()), entry.size());
-    return Hasher().add(text.substr(0, offsetof(Header, checksum))).add(text.substr(sizeof(Header))).digest();
+    return Hasher()
+        .add(text.substr(0, offsetof(Header, checksum)))
+        .add(text.substr(sizeof(Header)))
+        .digest();
 }
 
 class Writer {
@@ -53,7 +58,8 @@ struct Reader {
 
     std::span<const std::byte> take(std::uint64_t size) {
         good = good && size <= rest.size();
-        if (!good) return {};
+        if (!good)
+            return {};
         const auto piece = rest.first(size);
         rest = rest.subspan(size);
         return piece;
@@ -61,7 +67,8 @@ struct Reader {
     std::span<const std::byte> field() {
         std::uint64_t size = 0;
         const auto piece = take(sizeof size);
-        if (good) std::memcpy(&size, piece.data(), sizeof size);
+        if (good)
+            std::memcpy(&size, piece.data(), sizeof size);
         return take(size);
     }
     std::string text() {
@@ -94,11 +101,15 @@ std::vector<std::byte> encode_entry(const Digest& key, const Binary& binary) {
 
 std::optional<Binary> decode_entry(const Digest& key, std::span<const std::byte> bytes) {
     Header header;
-    if (bytes.size() < sizeof header) return std::nullopt;
+    if (bytes.size() < sizeof header)
+        return std::nullopt;
     std::memcpy(&header, bytes.data(), sizeof header);
-    if (header.magic != Header{}.magic || header.format != entry_format || header.key != key) return std::nullopt;
-    if (header.payload_bytes != bytes.size() - sizeof header) return std::nullopt;
-    if (checksum_of(bytes) != header.checksum) return std::nullopt;
+    if (header.magic != Header{}.magic || header.format != entry_format || header.key != key)
+        return std::nullopt;
+    if (header.payload_bytes != bytes.size() - sizeof header)
+        return std::nullopt;
+    if (checksum_of(bytes) != header.checksum)
+        return std::nullopt;
 
     Reader reader{bytes.subspan(sizeof header)};
     Binary binary;
@@ -108,7 +119,8 @@ std::optional<Binary> decode_entry(const Digest& key, std::span<const std::byte>
     }
     binary.log = reader.text();
     const auto image = reader.field();
-    if (!reader.good || !reader.rest.empty()) return std::nullopt;
+    if (!reader.good || !reader.rest.empty())
+        return std::nullopt;
     binary.image.assign(image.begin(), image.end());
     return binary;
 }

@@ -1,4 +1,5 @@
-// One cache entry as bytes: magic, format, key, checksum over everything, then lowered names, log and image.
+// One cache entry as bytes: magic, format, key, checksum over everything, then lowered names, log
+// and image.
 #pragma once
 #include "compiler/backend/backend.h"
 #include "compiler/base/digest.h"
@@ -16,6 +17,7 @@ inline constexpr std::uint32_t entry_format = 1; // also names the folder: "v1"
 [[nodiscard]] std::vector<std::byte> encode_entry(const Digest& key, const Binary& binary);
 
 // Nothing, unless the bytes are exactly what encode_entry made for this key.
-[[nodiscard]] std::optional<Binary> decode_entry(const Digest& key, std::span<const std::byte> bytes);
+[[nodiscard]] std::optional<Binary> decode_entry(const Digest& key,
+                                                 std::span<const std::byte> bytes);
 
 } // namespace quern

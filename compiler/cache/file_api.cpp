@@ -13,11 +13,13 @@ namespace {
 
 bool list_folder(const char* path, std::vector<std::string>& names) {
     DIR* folder = ::opendir(path);
-    if (folder == nullptr) return false;
+    if (folder == nullptr)
+        return false;
     errno = 0;
     while (const dirent* entry = ::readdir(folder)) {
         const std::string_view name = entry->d_name;
-        if (name != "." && name != "..") names.emplace_back(name);
+        if (name != "." && name != "..")
+            names.emplace_back(name);
         errno = 0;
     }
     const int failure = errno;

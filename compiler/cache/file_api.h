@@ -1,5 +1,5 @@
-// Every file-system call of the cache, as one table: real by default, and in tests a table whose n-th call fails.
-// Conventions are the system's: -1 (or false) and errno.
+// Every file-system call of the cache, as one table: real by default, and in tests a table whose
+// n-th call fails. Conventions are the system's: -1 (or false) and errno.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -24,7 +24,8 @@ struct FileApi {
     std::function<int(const char* path, mode_t mode)> mkdir;
     std::function<int(const char* from, const char* to)> rename;
     std::function<int(const char* path)> unlink;
-    std::function<bool(const char* path, std::vector<std::string>& names)> list; // without "." and ".."
+    std::function<bool(const char* path, std::vector<std::string>& names)>
+        list; // without "." and ".."
 };
 
 [[nodiscard]] FileApi real_files();

@@ -7,12 +7,14 @@ namespace {
 
 void add_files(Hasher& hasher, const std::vector<SourceFile>& files) {
     hasher.add(files.size());
-    for (const SourceFile& file : files) hasher.add(file.name).add(file.text);
+    for (const SourceFile& file : files)
+        hasher.add(file.name).add(file.text);
 }
 
 void add_texts(Hasher& hasher, const std::vector<std::string>& texts) {
     hasher.add(texts.size());
-    for (const std::string& text : texts) hasher.add(text);
+    for (const std::string& text : texts)
+        hasher.add(text);
 }
 
 constexpr std::size_t printable_length = 160; // longer values are told by their digest
@@ -27,8 +29,10 @@ std::string label_text(const std::string& text) {
 
 std::string label_files(const std::vector<SourceFile>& files) {
     std::string label;
-    for (const SourceFile& file : files) label += join(label.empty() ? "" : ", ", file.name, " ", label_text(file.text));
-    if (label.size() <= printable_length) return label;
+    for (const SourceFile& file : files)
+        label += join(label.empty() ? "" : ", ", file.name, " ", label_text(file.text));
+    if (label.size() <= printable_length)
+        return label;
     Hasher hasher;
     add_files(hasher, files);
     return join(short_digest(hasher), " (", files.size(), " files)");
@@ -36,8 +40,10 @@ std::string label_files(const std::vector<SourceFile>& files) {
 
 std::string label_list(const std::vector<std::string>& texts) {
     std::string label;
-    for (const std::string& text : texts) label += join(label.empty() ? "'" : " '", text, "'");
-    if (label.size() <= printable_length) return label;
+    for (const std::string& text : texts)
+        label += join(label.empty() ? "'" : " '", text, "'");
+    if (label.size() <= printable_length)
+        return label;
     Hasher hasher;
     add_texts(hasher, texts);
     return join(short_digest(hasher), " (", texts.size(), " items)");

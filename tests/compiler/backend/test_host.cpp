@@ -9,12 +9,17 @@ namespace quern {
 namespace {
 
 CompileRequest request_with(std::string source) {
-    return {.name = "add", .source = std::move(source), .headers = {}, .options = {}, .name_expressions = {},
+    return {.name = "add",
+            .source = std::move(source),
+            .headers = {},
+            .options = {},
+            .name_expressions = {},
             .arch = host_arch()};
 }
 
 TEST(HostBackend, WithoutTheCompilerSaysSo) {
-    if (!find_library("quern_cc").empty()) GTEST_SKIP() << "the CPU compiler is here";
+    if (!find_library("quern_cc").empty())
+        GTEST_SKIP() << "the CPU compiler is here";
     try {
         (void)host_backend().identity();
         FAIL();
@@ -26,14 +31,16 @@ TEST(HostBackend, WithoutTheCompilerSaysSo) {
 }
 
 TEST(HostBackend, CompilesAndComplains) {
-    if (find_library("quern_cc").empty()) GTEST_SKIP() << "built with QUERN_LLVM=OFF";
+    if (find_library("quern_cc").empty())
+        GTEST_SKIP() << "built with QUERN_LLVM=OFF";
     EXPECT_TRUE(host_backend().identity().starts_with("quern cc"));
-    const Binary binary = host_backend().compile(request_with(
-        "extern \"C\" __global__ void add(float* z) { z[threadIdx.x] += 1; }"));
+    const Binary binary = host_backend().compile(
+        request_with("extern \"C\" __global__ void add(float* z) { z[threadIdx.x] += 1; }"));
     ASSERT_GT(binary.image.size(), 64U);
     EXPECT_EQ(static_cast<char>(binary.image[1]), 'E');
     try {
-        (void)host_backend().compile(request_with("extern \"C\" __global__ void add(float* z) { z[0] = q; }"));
+        (void)host_backend().compile(
+            request_with("extern \"C\" __global__ void add(float* z) { z[0] = q; }"));
         FAIL();
     } catch (const CompileError& error) {
         EXPECT_NE(error.log().find("'q'"), std::string::npos) << error.log();

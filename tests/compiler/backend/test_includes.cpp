@@ -13,35 +13,48 @@ namespace {
 using Names = std::vector<std::string>;
 
 TEST(Includes, NamesInOrderOnce) {
-    EXPECT_EQ(included_names("#include <a.h>\n  #  include \"b/c.h\"\nint x;\n#include <a.h>\n#define include\n"),
-              (Names{"a.h", "b/c.h"}));
+    EXPECT_EQ(
+        included_names(
+            "#include <a.h>\n  #  include \"b/c.h\"\nint x;\n#include <a.h>\n#define include\n"),
+        (Names{"a.h", "b/c.h"}));
     EXPECT_EQ(included_names("int x = '#';\n#include MACRO\n#include \"open\n"), Names{});
     EXPECT_EQ(included_names("#include <last>"), Names{"last"});
     EXPECT_EQ(included_names(""), Names{});
 }
 
 TEST(Includes, ForeignAreThoseNotBroughtAlong) {
-    CompileRequest request{.name = "k", .source = "#include \"in.h\"\n#include <cuda_fp16.h>\n", .headers = {},
-                           .options = {}, .name_expressions = {}, .arch = {}};
-    request.headers = {{"in.h", "#include <math_constants.h>\n"}, {"unused.h", "#include <cub/cub.cuh>\n"}};
+    CompileRequest request{.name = "k",
+                           .source = "#include \"in.h\"\n#include <cuda_fp16.h>\n",
+                           .headers = {},
+                           .options = {},
+                           .name_expressions = {},
+                           .arch = {}};
+    request.headers = {{"in.h", "#include <math_constants.h>\n"},
+                       {"unused.h", "#include <cub/cub.cuh>\n"}};
     EXPECT_EQ(foreign_includes(request), (Names{"cuda_fp16.h", "math_constants.h"}));
 }
 
 TEST(Includes, FilesBehindIncludeFoldersAreReadThroughAndThrough) {
     namespace fs = std::filesystem;
-    const fs::path folder = fs::temp_directory_path() / ("quern_includes_" + std::to_string(getpid()));
+    const fs::path folder =
+        fs::temp_directory_path() / ("quern_includes_" + std::to_string(getpid()));
     fs::create_directories(folder / "sub");
     std::ofstream(folder / "one.h") << "#include \"sub/two.h\"\n";
     std::ofstream(folder / "sub/two.h") << "#include \"three.h\"\n#include \"../one.h\"\n";
     std::ofstream(folder / "sub/three.h") << "int three;\n";
-    CompileRequest request{.name = "k", .source = "#include <one.h>\n", .headers = {}, .options = {},
-                           .name_expressions = {}, .arch = {}};
+    CompileRequest request{.name = "k",
+                           .source = "#include <one.h>\n",
+                           .headers = {},
+                           .options = {},
+                           .name_expressions = {},
+                           .arch = {}};
     for (const Names& options : {Names{"-I" + folder.string()}, Names{"-I", folder.string()},
                                  Names{"--include-path=" + folder.string()}}) {
         request.options = options;
         const auto files = read_included(request);
         std::string all;
-        for (const SourceFile& file : files) all += file.text;
+        for (const SourceFile& file : files)
+            all += file.text;
         EXPECT_NE(all.find("int three;"), std::string::npos);
     }
     request.options.clear();

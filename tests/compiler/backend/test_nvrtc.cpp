@@ -14,14 +14,19 @@
 namespace quern {
 namespace {
 
-constexpr const char* plain = R"(extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
+constexpr const char* plain =
+    R"(extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) z[i] = x[i] + y[i];
 }
 )";
 
 CompileRequest request_for(int major, int minor, std::string source = plain) {
-    return {.name = "add", .source = std::move(source), .headers = {}, .options = {}, .name_expressions = {},
+    return {.name = "add",
+            .source = std::move(source),
+            .headers = {},
+            .options = {},
+            .name_expressions = {},
             .arch = gpu_arch(major, minor)};
 }
 
@@ -32,7 +37,8 @@ std::string text_of(const Binary& binary) {
 class Nvrtc : public testing::Test {
   protected:
     void SetUp() override {
-        if (find_library("nvrtc").empty()) GTEST_SKIP() << "no NVRTC on this machine";
+        if (find_library("nvrtc").empty())
+            GTEST_SKIP() << "no NVRTC on this machine";
     }
 };
 
@@ -41,7 +47,8 @@ TEST_F(Nvrtc, CompilesPlainKernelForEachArchitecture) {
         const Binary binary = nvrtc_backend().compile(request_for(major, minor));
         const std::string image = text_of(binary);
         ASSERT_GT(image.size(), 64U);
-        EXPECT_EQ(image.substr(0, 4), "\x7f" "ELF");
+        EXPECT_EQ(image.substr(0, 4), "\x7f"
+                                      "ELF");
         EXPECT_NE(image.find("add"), std::string::npos);
         EXPECT_EQ(binary.log, "");
     }
@@ -72,12 +79,14 @@ TEST_F(Nvrtc, IdentityNamesVersionAndBuild) {
 }
 
 TEST_F(Nvrtc, ErrorCarriesTheLogAndTheSource) {
-    const CompileRequest request = request_for(9, 0, "extern \"C\" __global__ void add(float* z) { z[0] = q + 1; }");
+    const CompileRequest request =
+        request_for(9, 0, "extern \"C\" __global__ void add(float* z) { z[0] = q + 1; }");
     try {
         (void)nvrtc_backend().compile(request);
         FAIL();
     } catch (const CompileError& error) {
-        EXPECT_NE(error.log().find("identifier \"q\" is undefined"), std::string::npos) << error.log();
+        EXPECT_NE(error.log().find("identifier \"q\" is undefined"), std::string::npos)
+            << error.log();
         EXPECT_NE(error.log().find("add(1)"), std::string::npos) << error.log();
         EXPECT_EQ(error.source(), request.source);
         EXPECT_EQ(error.name(), "add");
@@ -96,14 +105,16 @@ TEST_F(Nvrtc, UnknownOptionIsTheUsersMistake) {
 }
 
 TEST_F(Nvrtc, WarningsAreKept) {
-    const Binary binary = nvrtc_backend().compile(
-        request_for(9, 0, "extern \"C\" __global__ void add(float* z) { int unused = 3; z[0] = 1; }"));
+    const Binary binary = nvrtc_backend().compile(request_for(
+        9, 0, "extern \"C\" __global__ void add(float* z) { int unused = 3; z[0] = 1; }"));
     EXPECT_NE(binary.log.find("unused"), std::string::npos) << binary.log;
 }
 
 TEST_F(Nvrtc, NameExpressionsAreLoweredInOrder) {
-    CompileRequest request = request_for(8, 0, "template <class T> __global__ void fill(T* z, T v) { z[threadIdx.x] = v; }\n"
-                                               "namespace a { __constant__ int table[4]; }\n");
+    CompileRequest request =
+        request_for(8, 0,
+                    "template <class T> __global__ void fill(T* z, T v) { z[threadIdx.x] = v; }\n"
+                    "namespace a { __constant__ int table[4]; }\n");
     request.name_expressions = {"fill<float>", "fill<long long>", "&a::table"};
     const Binary binary = nvrtc_backend().compile(request);
     ASSERT_EQ(binary.lowered_names.size(), 3U);
@@ -114,39 +125,51 @@ TEST_F(Nvrtc, NameExpressionsAreLoweredInOrder) {
 }
 
 TEST_F(Nvrtc, HeadersComeFromMemory) {
-    CompileRequest request = request_for(9, 0, "#include \"quern/a.cuh\"\n#include <b.cuh>\n"
-                                               "extern \"C\" __global__ void add(float* z) { z[0] = two() + three(); }");
-    request.headers = {{"quern/a.cuh", "#pragma once\n__device__ inline float two() { return 2; }\n"},
-                       {"b.cuh", "#include \"quern/a.cuh\"\n__device__ inline float three() { return two() + 1; }\n"}};
+    CompileRequest request =
+        request_for(9, 0,
+                    "#include \"quern/a.cuh\"\n#include <b.cuh>\n"
+                    "extern \"C\" __global__ void add(float* z) { z[0] = two() + three(); }");
+    request.headers = {
+        {"quern/a.cuh", "#pragma once\n__device__ inline float two() { return 2; }\n"},
+        {"b.cuh",
+         "#include \"quern/a.cuh\"\n__device__ inline float three() { return two() + 1; }\n"}};
     EXPECT_GT(nvrtc_backend().compile(request).image.size(), 64U);
 }
 
 TEST_F(Nvrtc, UserOptionsAreHeeded) {
     CompileRequest request =
-        request_for(9, 0, "#if __cplusplus < 202002L\n#error old\n#endif\n#if X != 2\n#error x\n#endif\n"
-                          "extern \"C\" __global__ void add(float* z) { z[0] = X; }");
+        request_for(9, 0,
+                    "#if __cplusplus < 202002L\n#error old\n#endif\n#if X != 2\n#error x\n#endif\n"
+                    "extern \"C\" __global__ void add(float* z) { z[0] = X; }");
     request.options = {"-std=c++20", "-DX=1", "-UX", "-DX=2"};
     EXPECT_GT(nvrtc_backend().compile(request).image.size(), 64U);
 }
 
 TEST_F(Nvrtc, ToolkitHeadersAreFound) {
-    if (cuda_include_folders().empty()) GTEST_SKIP() << "no CUDA headers on this machine";
-    for (const char* header : {"cuda_fp16.h", "cuda_bf16.h", "cuComplex.h", "math_constants.h", "cooperative_groups.h"}) {
-        const std::string source = join("#include <", header, ">\nextern \"C\" __global__ void add(float* z) { z[0] = 1; }");
+    if (cuda_include_folders().empty())
+        GTEST_SKIP() << "no CUDA headers on this machine";
+    for (const char* header : {"cuda_fp16.h", "cuda_bf16.h", "cuComplex.h", "math_constants.h",
+                               "cooperative_groups.h"}) {
+        const std::string source = join(
+            "#include <", header, ">\nextern \"C\" __global__ void add(float* z) { z[0] = 1; }");
         EXPECT_GT(nvrtc_backend().compile(request_for(9, 0, source)).image.size(), 64U) << header;
     }
 }
 
 TEST_F(Nvrtc, HalfWorksInMinimalPrograms) {
-    if (cuda_include_folders().empty()) GTEST_SKIP() << "no CUDA headers on this machine";
-    const std::string source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\nextern \"C\" __global__ void add(__half* z, "
-                               "__nv_bfloat16* y) { z[0] = hexp(z[1]) * z[2]; y[0] = y[1] + hsqrt(y[2]); }";
+    if (cuda_include_folders().empty())
+        GTEST_SKIP() << "no CUDA headers on this machine";
+    const std::string source =
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\nextern \"C\" __global__ void add(__half* "
+        "z, "
+        "__nv_bfloat16* y) { z[0] = hexp(z[1]) * z[2]; y[0] = y[1] + hsqrt(y[2]); }";
     EXPECT_GT(nvrtc_backend().compile(request_for(9, 0, source)).image.size(), 64U);
 }
 
 TEST_F(Nvrtc, WhatMinimalDropsStillCompiles) {
-    const std::string source = "extern \"C\" __global__ void add(cudaTextureObject_t t, float* z) {\n"
-                               "    z[0] = tex1Dfetch<float>(t, 3);\n}";
+    const std::string source =
+        "extern \"C\" __global__ void add(cudaTextureObject_t t, float* z) {\n"
+        "    z[0] = tex1Dfetch<float>(t, 3);\n}";
     EXPECT_GT(nvrtc_backend().compile(request_for(9, 0, source)).image.size(), 64U);
 }
 
@@ -156,12 +179,15 @@ TEST_F(Nvrtc, FourThreadsCompileAtOnce) {
     for (std::size_t t = 0; t < sizes.size(); ++t)
         threads.emplace_back([&sizes, t] {
             for (int k = 0; k < 4; ++k) {
-                const std::string line = join("extern \"C\" __global__ void add(int* z) { z[", t, "] += ", k, "; }");
+                const std::string line =
+                    join("extern \"C\" __global__ void add(int* z) { z[", t, "] += ", k, "; }");
                 sizes[t] += nvrtc_backend().compile(request_for(8, 0, line)).image.size();
             }
         });
-    for (std::thread& thread : threads) thread.join();
-    for (const std::size_t size : sizes) EXPECT_GT(size, 4 * 64U);
+    for (std::thread& thread : threads)
+        thread.join();
+    for (const std::size_t size : sizes)
+        EXPECT_GT(size, 4 * 64U);
 }
 
 } // namespace

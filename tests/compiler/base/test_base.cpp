@@ -32,7 +32,8 @@ TEST(Digest, IsFramed) {
 
 TEST(Digest, HexIsWholeAndStable) {
     EXPECT_EQ((Digest{0x0123456789abcdefULL, 0xfULL}.hex()), "0123456789abcdef000000000000000f");
-    EXPECT_EQ(digest_of({}).hex(), "99aa06d3014798d86001c324468d497f") << "XXH3-128 of nothing, as published";
+    EXPECT_EQ(digest_of({}).hex(), "99aa06d3014798d86001c324468d497f")
+        << "XXH3-128 of nothing, as published";
 }
 
 TEST(Text, JoinAndBytes) {

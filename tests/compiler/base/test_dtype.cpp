@@ -1,4 +1,5 @@
-// Every spelling that numpy.dtype() takes for our types, and the near misses that it refuses (checked against NumPy 2.4).
+// Every spelling that numpy.dtype() takes for our types, and the near misses that it refuses
+// (checked against NumPy 2.4).
 #include "compiler/base/dtype.h"
 
 #include <string>
@@ -25,7 +26,8 @@ TEST(FindDtype, OtherSpellings) {
         {DType::int8, {"byte", "i1", "|i1"}},
         {DType::int16, {"short", "i2", "<i2"}},
         {DType::int32, {"intc", "i4", "<i4", "=i4", "|i4"}},
-        {DType::int64, {"int", "int_", "long", "longlong", "intp", "i8", "q", "p", "n", "=q", "<i8"}},
+        {DType::int64,
+         {"int", "int_", "long", "longlong", "intp", "i8", "q", "p", "n", "=q", "<i8"}},
         {DType::uint8, {"ubyte", "u1"}},
         {DType::uint16, {"ushort", "u2"}},
         {DType::uint32, {"uintc", "u4"}},
@@ -37,14 +39,17 @@ TEST(FindDtype, OtherSpellings) {
         {DType::complex128, {"cdouble", "complex", "c16", "=c16"}},
     };
     for (const auto& [dtype, texts] : spellings)
-        for (const char* text : texts) EXPECT_EQ(find_dtype(text), dtype) << text;
+        for (const char* text : texts)
+            EXPECT_EQ(find_dtype(text), dtype) << text;
 }
 
 TEST(FindDtype, Refused) {
-    for (const char* text : {"", "<", ">f4", ">i8", "!f4", "g", "G", "O", "S", "U", "V", "c", "M", "m", "E", "x"})
+    for (const char* text :
+         {"", "<", ">f4", ">i8", "!f4", "g", "G", "O", "S", "U", "V", "c", "M", "m", "E", "x"})
         EXPECT_FALSE(find_dtype(text).has_value()) << text;
-    for (const char* text : {"float_", "complex_", "bool8", "cfloat", "longdouble", "float128", "Float32", " f4", "f4 ",
-                             "<int32", "=float", "<bfloat16", "i3", "f16", "c4", "L8", "1f4", "f4,f4", "bf16"})
+    for (const char* text :
+         {"float_", "complex_", "bool8", "cfloat", "longdouble", "float128", "Float32", " f4",
+          "f4 ", "<int32", "=float", "<bfloat16", "i3", "f16", "c4", "L8", "1f4", "f4,f4", "bf16"})
         EXPECT_FALSE(find_dtype(text).has_value()) << text;
     EXPECT_FALSE(find_dtype(std::string_view("\0", 1)).has_value()) << "bfloat16 has no code";
 }

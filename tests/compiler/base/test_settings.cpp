@@ -16,19 +16,22 @@ Settings from(const std::map<std::string, std::string>& environment) {
 }
 
 TEST(Settings, Defaults) {
-    const Settings s = from({{"HOME", "/home/ada"}});
-    EXPECT_EQ(s.cache_dir, "/home/ada/.cache/quern");
+    const Settings s = from({{"HOME", "/h/ada"}});
+    EXPECT_EQ(s.cache_dir, "/h/ada/.cache/quern");
     EXPECT_EQ(s.cache_size_bytes, 1ULL << 30);
     EXPECT_EQ(s.memory_limit_bytes, 0U);
     EXPECT_EQ(s.cpu_threads, 0);
-    EXPECT_FALSE(s.cache_trust_shared || s.cache_source || s.show_source || s.show_cache || s.show_launch);
+    EXPECT_FALSE(s.cache_trust_shared || s.cache_source || s.show_source || s.show_cache ||
+                 s.show_launch);
     EXPECT_EQ(s.device + s.cuda_path + s.conda_prefix + s.cc_library + s.warning, "");
 }
 
 TEST(Settings, CacheFolder) {
     EXPECT_EQ(from({{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}}).cache_dir, "/x/quern");
     EXPECT_EQ(from({{"HOME", "/h"}, {"XDG_CACHE_HOME", "relative"}}).cache_dir, "/h/.cache/quern");
-    EXPECT_EQ(from({{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}, {"QUERN_CACHE_DIR", "/q/"}}).cache_dir, "/q");
+    EXPECT_EQ(
+        from({{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}, {"QUERN_CACHE_DIR", "/q/"}}).cache_dir,
+        "/q");
     EXPECT_EQ(from({{"HOME", "/h"}, {"QUERN_CACHE_DIR", "~/c"}}).cache_dir, "/h/c");
     EXPECT_EQ(from({{"HOME", "/h"}, {"QUERN_CACHE_DIR", ""}}).cache_dir, "") << "no disk";
     EXPECT_EQ(from({}).cache_dir.substr(0, 1), "/") << "no HOME: the user database knows";
@@ -37,8 +40,9 @@ TEST(Settings, CacheFolder) {
 TEST(Settings, Sizes) {
     const auto size = [](const char* text) { return from({{"QUERN_CACHE_SIZE", text}}); };
     const std::map<const char*, std::uint64_t> good{
-        {"0", 0}, {"4096", 4096}, {"512M", 512ULL << 20}, {"2G", 2ULL << 30}, {"2g", 2ULL << 30},
-        {"1.5 GiB", 3ULL << 29}, {"64kB", 64 << 10}, {"10 B", 10}, {" 1T ", 1ULL << 40}};
+        {"0", 0},           {"4096", 4096},     {"512M", 512ULL << 20},
+        {"2G", 2ULL << 30}, {"2g", 2ULL << 30}, {"1.5 GiB", 3ULL << 29},
+        {"64kB", 64 << 10}, {"10 B", 10},       {" 1T ", 1ULL << 40}};
     for (const auto& [text, bytes] : good) {
         EXPECT_EQ(size(text).cache_size_bytes, bytes) << text;
         EXPECT_EQ(size(text).warning, "") << text;
@@ -71,7 +75,8 @@ TEST(Settings, FlagsDevicesThreads) {
 }
 
 TEST(Settings, ShowAndPaths) {
-    const Settings s = from({{"QUERN_SHOW", "source, launch"}, {"CUDA_HOME", "/c"}, {"CONDA_PREFIX", "/conda"}});
+    const Settings s =
+        from({{"QUERN_SHOW", "source, launch"}, {"CUDA_HOME", "/c"}, {"CONDA_PREFIX", "/conda"}});
     EXPECT_TRUE(s.show_source && s.show_launch);
     EXPECT_FALSE(s.show_cache);
     EXPECT_EQ(s.cuda_path, "/c");

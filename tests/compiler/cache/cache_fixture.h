@@ -1,4 +1,5 @@
-// A folder of its own for each test, keys and binaries made from a number, and a file table whose n-th call fails.
+// A folder of its own for each test, keys and binaries made from a number, and a file table whose
+// n-th call fails.
 #pragma once
 #include "compiler/base/text.h"
 #include "compiler/cache/cache.h"
@@ -31,7 +32,8 @@ inline CacheKey key_of(int number) {
 
 inline Binary binary_of(int number, std::size_t size = 100) {
     Binary binary;
-    for (std::size_t k = 0; k < size; ++k) binary.image.push_back(static_cast<std::byte>(k * 7 + number));
+    for (std::size_t k = 0; k < size; ++k)
+        binary.image.push_back(static_cast<std::byte>(k * 7 + number));
     binary.lowered_names = {{join("f<", number, ">"), "_Z1f"}, {"&g", ""}};
     binary.log = join("log ", number);
     return binary;
@@ -51,7 +53,8 @@ struct Faults {
 
     bool strike(const char* function) {
         const int call = calls++;
-        if (fail_at < 0 || call < fail_at || (call > fail_at && !and_after)) return false;
+        if (fail_at < 0 || call < fail_at || (call > fail_at && !and_after))
+            return false;
         failed = function;
         if (instead) {
             instead();
@@ -64,28 +67,45 @@ struct Faults {
     FileApi table() {
         FileApi t = real_files();
         const FileApi real = real_files();
-        t.open = [this, real](const char* p, int f, mode_t m) { return strike("open") ? -1 : real.open(p, f, m); };
+        t.open = [this, real](const char* p, int f, mode_t m) {
+            return strike("open") ? -1 : real.open(p, f, m);
+        };
         t.close = [this, real](int fd) {
             const int result = real.close(fd);
             return strike("close") ? -1 : result;
         };
-        t.read = [this, real](int fd, void* p, std::size_t n) { return strike("read") ? -1 : real.read(fd, p, n); };
+        t.read = [this, real](int fd, void* p, std::size_t n) {
+            return strike("read") ? -1 : real.read(fd, p, n);
+        };
         t.write = [this, real](int fd, const void* p, std::size_t n) {
-            if (!strike("write")) return real.write(fd, p, n);
+            if (!strike("write"))
+                return real.write(fd, p, n);
             const int kept = errno; // half of it goes out before the failure
             (void)real.write(fd, p, n / 2);
             errno = kept;
             return ssize_t{-1};
         };
         t.flush = [this, real](int fd) { return strike("flush") ? -1 : real.flush(fd); };
-        t.fstat = [this, real](int fd, struct stat* s) { return strike("fstat") ? -1 : real.fstat(fd, s); };
+        t.fstat = [this, real](int fd, struct stat* s) {
+            return strike("fstat") ? -1 : real.fstat(fd, s);
+        };
         t.touch = [this, real](int fd) { return strike("touch") ? -1 : real.touch(fd); };
-        t.stat = [this, real](const char* p, struct stat* s) { return strike("stat") ? -1 : real.stat(p, s); };
-        t.lstat = [this, real](const char* p, struct stat* s) { return strike("lstat") ? -1 : real.lstat(p, s); };
-        t.mkdir = [this, real](const char* p, mode_t m) { return strike("mkdir") ? -1 : real.mkdir(p, m); };
-        t.rename = [this, real](const char* a, const char* b) { return strike("rename") ? -1 : real.rename(a, b); };
+        t.stat = [this, real](const char* p, struct stat* s) {
+            return strike("stat") ? -1 : real.stat(p, s);
+        };
+        t.lstat = [this, real](const char* p, struct stat* s) {
+            return strike("lstat") ? -1 : real.lstat(p, s);
+        };
+        t.mkdir = [this, real](const char* p, mode_t m) {
+            return strike("mkdir") ? -1 : real.mkdir(p, m);
+        };
+        t.rename = [this, real](const char* a, const char* b) {
+            return strike("rename") ? -1 : real.rename(a, b);
+        };
         t.unlink = [this, real](const char* p) { return strike("unlink") ? -1 : real.unlink(p); };
-        t.list = [this, real](const char* p, std::vector<std::string>& n) { return !strike("list") && real.list(p, n); };
+        t.list = [this, real](const char* p, std::vector<std::string>& n) {
+            return !strike("list") && real.list(p, n);
+        };
         return t;
     }
 };
@@ -95,7 +115,8 @@ class CacheTest : public testing::Test {
     void SetUp() override {
         static std::atomic<int> serial = 0;
         std::error_code absent; // thousands of small files: in memory where there is such a place
-        const fs::path place = fs::is_directory("/dev/shm", absent) ? "/dev/shm" : fs::temp_directory_path();
+        const fs::path place =
+            fs::is_directory("/dev/shm", absent) ? "/dev/shm" : fs::temp_directory_path();
         base_ = place / join("quern_cache_", ::getpid(), "_", serial++);
         fs::create_directories(base_);
         folder_ = (base_ / "cache").string();
@@ -128,13 +149,15 @@ class CacheTest : public testing::Test {
         std::vector<fs::path> found;
         if (fs::is_directory(folder_))
             for (const auto& file : fs::recursive_directory_iterator(folder_))
-                if (file.path().extension() == extension) found.push_back(file.path());
+                if (file.path().extension() == extension)
+                    found.push_back(file.path());
         return found;
     }
     [[nodiscard]] std::vector<fs::path> private_files() const {
         std::vector<fs::path> found;
         for (const auto& file : fs::recursive_directory_iterator(folder_))
-            if (file.path().filename().string().starts_with(".tmp-")) found.push_back(file.path());
+            if (file.path().filename().string().starts_with(".tmp-"))
+                found.push_back(file.path());
         return found;
     }
 

@@ -63,7 +63,8 @@ TEST_F(CacheTest, FoldersAndFilesArePrivate) {
     (void)ask(cache, 1);
     EXPECT_EQ(fs::status(folder_).permissions(), fs::perms::owner_all);
     ASSERT_EQ(entries().size(), 1U);
-    EXPECT_EQ(fs::status(entries()[0]).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(fs::status(entries()[0]).permissions(),
+              fs::perms::owner_read | fs::perms::owner_write);
     const fs::path relative = fs::relative(entries()[0], folder_);
     EXPECT_EQ(relative.begin()->string(), "v1");
     EXPECT_EQ(relative.parent_path().filename().string().size(), 2U);
@@ -84,7 +85,8 @@ TEST_F(CacheTest, SourceIsKeptOnRequest) {
 
 TEST_F(CacheTest, ClearRemovesEntriesOnly) {
     Cache cache(config());
-    for (int k = 0; k < 20; ++k) (void)ask(cache, k);
+    for (int k = 0; k < 20; ++k)
+        (void)ask(cache, k);
     write_file(fs::path(folder_) / "mine.txt", "not yours");
     cache.clear();
     EXPECT_EQ(cache.stats().entries, 0U);
@@ -105,12 +107,14 @@ TEST_F(CacheTest, FolderThatVanishesIsMadeAgain) {
 TEST_F(CacheTest, LastMissNamesWhatDiffers) {
     Cache cache(config());
     (void)ask(cache, 1);
-    EXPECT_EQ(cache.stats().last_miss, key_of(1).fields()) << "the first has nothing to be compared with";
+    EXPECT_EQ(cache.stats().last_miss, key_of(1).fields())
+        << "the first has nothing to be compared with";
     CacheKey key = key_of(1);
     key.options = {"-DX=1"};
     key.arch = gpu_arch(8, 0);
     (void)cache.find_or_compile(key, [] { return binary_of(1); });
-    const std::vector<std::pair<std::string, std::string>> expected{{"options", "'-DX=1'"}, {"arch", "gpu sm_80"}};
+    const std::vector<std::pair<std::string, std::string>> expected{{"options", "'-DX=1'"},
+                                                                    {"arch", "gpu sm_80"}};
     EXPECT_EQ(cache.stats().last_miss, expected);
     (void)ask(cache, 1); // a hit changes nothing
     EXPECT_EQ(cache.stats().last_miss, expected);
@@ -150,7 +154,8 @@ TEST_F(CacheTest, ThreadsThatMissTogetherCompileOnce) {
                 EXPECT_TRUE(same(binary, binary_of(k)));
             }
         });
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads)
+        thread.join();
     EXPECT_EQ(compiled, 20);
     const CacheStats stats = cache.stats();
     EXPECT_EQ(stats.compiles, 20U);
@@ -189,7 +194,8 @@ TEST_F(CacheTest, ErrorReachesAllAndTheNextTriesAgain) {
                 caught += std::string(error.what()) == "no" ? 1 : 0;
             }
         });
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads)
+        thread.join();
     EXPECT_EQ(caught, 4);
     EXPECT_EQ(tries, 1);
     EXPECT_FALSE(hits(cache, 1));
@@ -201,12 +207,13 @@ TEST_F(CacheTest, OldestUseIsTrimmedFirst) {
     with.size_bytes = 20'000;
     Cache cache(with);
     for (int k = 0; k < 18; ++k) {
-        (void)ask(cache, k, 800); // near 1 kB each with its header and names
+        (void)ask(cache, k, 800);              // near 1 kB each with its header and names
         for (const fs::path& file : entries()) // age all: time stands still between quick calls
             fs::last_write_time(file, fs::last_write_time(file) - 10s);
     }
     EXPECT_TRUE(hits(cache, 0, 800)) << "used again, so young again";
-    for (int k = 18; k < 26; ++k) (void)ask(cache, k, 800);
+    for (int k = 18; k < 26; ++k)
+        (void)ask(cache, k, 800);
     EXPECT_LE(cache.stats().bytes, 20'000U);
     EXPECT_GE(cache.stats().bytes, 20'000U * 3 / 4);
     EXPECT_TRUE(hits(cache, 0, 800));
@@ -219,7 +226,8 @@ TEST_F(CacheTest, SizeHoldsOverManyStoresAndProcessLives) {
     with.size_bytes = 50'000;
     for (int life = 0; life < 10; ++life) {
         Cache cache(with);
-        for (int k = 0; k < 30; ++k) (void)ask(cache, 100 * life + k, 700);
+        for (int k = 0; k < 30; ++k)
+            (void)ask(cache, 100 * life + k, 700);
         EXPECT_LE(cache.stats().bytes, 50'000U);
     }
 }

@@ -1,4 +1,5 @@
-// A disk that fails, lies, or belongs to someone else: the caller gets the right binary, and no half entry is readable.
+// A disk that fails, lies, or belongs to someone else: the caller gets the right binary, and no
+// half entry is readable.
 #include "cache_fixture.h"
 
 #include "compiler/base/error.h"
@@ -18,8 +19,10 @@ class Hostile : public CacheTest {
     // Cold store, hit, more stores until trimming starts, statistics.
     static bool scenario(Cache& cache) {
         bool right = true;
-        for (int k = 0; k < 8; ++k) right = right && ask(cache, k, 300).right;
-        for (int k = 7; k >= 0; --k) right = right && ask(cache, k, 300).right;
+        for (int k = 0; k < 8; ++k)
+            right = right && ask(cache, k, 300).right;
+        for (int k = 7; k >= 0; --k)
+            right = right && ask(cache, k, 300).right;
         (void)cache.stats();
         return right;
     }
@@ -32,8 +35,10 @@ class Hostile : public CacheTest {
     }
     void expect_sound_folder(const std::string& what) {
         Cache after(config()); // a large, healthy cache over what the failure left
-        for (int k = 0; k < 8; ++k) EXPECT_TRUE(ask(after, k, 300).right) << what;
-        for (int k = 0; k < 8; ++k) EXPECT_TRUE(hits(after, k, 300)) << what;
+        for (int k = 0; k < 8; ++k)
+            EXPECT_TRUE(ask(after, k, 300).right) << what;
+        for (int k = 0; k < 8; ++k)
+            EXPECT_TRUE(hits(after, k, 300)) << what;
         EXPECT_EQ(after.take_warning(), "") << what;
     }
     void expect_memory_only(const char* why) {
@@ -69,7 +74,8 @@ TEST_F(Hostile, AnySingleFailingCall) {
                 EXPECT_TRUE(scenario(cache)) << what;
             }
             expect_sound_folder(join(what, " in ", faults.failed));
-            if (HasFailure()) return;
+            if (HasFailure())
+                return;
         }
 }
 
@@ -82,7 +88,8 @@ TEST_F(Hostile, EveryCallFailsFromTheNthOn) {
         Cache cache(small(faults));
         EXPECT_TRUE(scenario(cache));
         expect_sound_folder(join("from call ", n));
-        if (HasFailure()) return;
+        if (HasFailure())
+            return;
     }
 }
 
@@ -108,7 +115,8 @@ TEST_F(Hostile, DyingAtAnyCallLeavesASoundFolder) {
         ::waitpid(child, &status, 0);
         EXPECT_EQ(status, 0);
         expect_sound_folder(join("death at call ", n));
-        if (HasFailure()) return;
+        if (HasFailure())
+            return;
     }
 }
 
@@ -118,11 +126,13 @@ TEST_F(Hostile, InterruptedAndShortCallsAreTakenUpAgain) {
     const FileApi real = real_files();
     int turn = 0;
     with.files.write = [&](int fd, const void* from, std::size_t bytes) {
-        if (++turn % 2 == 0) return errno = EINTR, ssize_t{-1};
+        if (++turn % 2 == 0)
+            return errno = EINTR, ssize_t{-1};
         return real.write(fd, from, std::min<std::size_t>(bytes, 7));
     };
     with.files.read = [&](int fd, void* into, std::size_t bytes) {
-        if (++turn % 2 == 0) return errno = EINTR, ssize_t{-1};
+        if (++turn % 2 == 0)
+            return errno = EINTR, ssize_t{-1};
         return real.read(fd, into, std::min<std::size_t>(bytes, 5));
     };
     Cache cache(with);
@@ -144,7 +154,8 @@ TEST_F(Hostile, EveryFlippedByteIsAMiss) {
             EXPECT_FALSE(decode_entry(key, bad).has_value()) << "byte " << k;
         }
     for (std::size_t size = 0; size < good.size(); ++size)
-        EXPECT_FALSE(decode_entry(key, std::span(good).first(size)).has_value()) << "cut to " << size;
+        EXPECT_FALSE(decode_entry(key, std::span(good).first(size)).has_value())
+            << "cut to " << size;
     auto longer = good;
     longer.push_back(std::byte{0});
     EXPECT_FALSE(decode_entry(key, longer).has_value());
@@ -156,8 +167,8 @@ TEST_F(Hostile, BadEntriesAreReplaced) {
     (void)ask(cache, 1);
     const fs::path entry = entries().at(0);
     const std::string good = read_file(entry);
-    for (std::string bad : {std::string(), good.substr(0, 30), good.substr(0, good.size() - 1), good + "x",
-                            std::string(5000, 'x'), "#!/bin/sh\n" + good}) {
+    for (std::string bad : {std::string(), good.substr(0, 30), good.substr(0, good.size() - 1),
+                            good + "x", std::string(5000, 'x'), "#!/bin/sh\n" + good}) {
         write_file(entry, bad);
         EXPECT_FALSE(hits(cache, 1));
         EXPECT_EQ(read_file(entry), good);
@@ -241,7 +252,8 @@ TEST_F(Hostile, FolderOthersCanWriteIsRefusedUnlessAllowed) {
 }
 
 TEST_F(Hostile, EntryOrFolderOfSomeoneElse) {
-    if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can give files away";
     {
         Cache cache(config());
         (void)ask(cache, 1);
@@ -288,11 +300,13 @@ TEST_F(Hostile, SixteenProcessesOnOneColdCache) {
         if (child == 0) {
             ::close(gate[1]);
             char byte = 0;
-            (void)!::read(gate[0], &byte, 1); // returns when the parent closes the gate: all start together
+            (void)!::read(gate[0], &byte,
+                          1); // returns when the parent closes the gate: all start together
             bool right = true;
             Cache cache(config());
             for (int round = 0; round < 3; ++round)
-                for (int k = 0; k < kernels; ++k) right = right && ask(cache, (k + p) % kernels, 20'000).right;
+                for (int k = 0; k < kernels; ++k)
+                    right = right && ask(cache, (k + p) % kernels, 20'000).right;
             right = right && cache.take_warning().empty() && cache.stats().compiles <= kernels;
             ::_exit(right ? 0 : 1);
         }
@@ -308,7 +322,8 @@ TEST_F(Hostile, SixteenProcessesOnOneColdCache) {
     EXPECT_EQ(entries().size(), static_cast<std::size_t>(kernels));
     EXPECT_TRUE(private_files().empty());
     Cache cache(config());
-    for (int k = 0; k < kernels; ++k) EXPECT_TRUE(hits(cache, k, 20'000));
+    for (int k = 0; k < kernels; ++k)
+        EXPECT_TRUE(hits(cache, k, 20'000));
 }
 
 TEST_F(Hostile, ProcessesThatTrimAndClearAgainstEachOther) {
@@ -323,7 +338,8 @@ TEST_F(Hostile, ProcessesThatTrimAndClearAgainstEachOther) {
             bool right = true;
             for (int k = 0; k < 150; ++k) {
                 right = right && ask(cache, (k * 7 + p) % 60, 900).right;
-                if (p == 0 && k % 20 == 19) cache.clear();
+                if (p == 0 && k % 20 == 19)
+                    cache.clear();
             }
             ::_exit(right && cache.take_warning().empty() ? 0 : 1);
         }
@@ -337,7 +353,8 @@ TEST_F(Hostile, ProcessesThatTrimAndClearAgainstEachOther) {
     CacheConfig with = config();
     with.size_bytes = 20'000;
     Cache cache(with);
-    for (int k = 0; k < 40; ++k) (void)ask(cache, 1000 + k, 900);
+    for (int k = 0; k < 40; ++k)
+        (void)ask(cache, 1000 + k, 900);
     EXPECT_LE(cache.stats().bytes, 20'000U);
 }
 

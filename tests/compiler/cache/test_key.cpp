@@ -29,7 +29,8 @@ void expect_in_key(const char* field, const std::function<void(CacheKey&)>& chan
     EXPECT_NE(before.digest(), after.digest()) << field;
     const auto a = before.fields(), b = after.fields();
     ASSERT_EQ(a.size(), b.size());
-    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_EQ(a[k].second != b[k].second, a[k].first == field) << a[k].first;
+    for (std::size_t k = 0; k < a.size(); ++k)
+        EXPECT_EQ(a[k].second != b[k].second, a[k].first == field) << a[k].first;
 }
 
 TEST(CacheKey, SameFieldsSameDigest) {
@@ -37,22 +38,54 @@ TEST(CacheKey, SameFieldsSameDigest) {
     EXPECT_EQ(sample().fields(), sample().fields());
 }
 
-TEST(CacheKey, Name) { expect_in_key("name", [](CacheKey& k) { k.name = "daxpy"; }); }
-TEST(CacheKey, Source) { expect_in_key("source", [](CacheKey& k) { k.source += " "; }); }
-TEST(CacheKey, HeaderText) { expect_in_key("headers", [](CacheKey& k) { k.headers[1].text += " "; }); }
-TEST(CacheKey, HeaderName) { expect_in_key("headers", [](CacheKey& k) { k.headers[1].name = "c.cuh"; }); }
-TEST(CacheKey, HeaderOrder) { expect_in_key("headers", [](CacheKey& k) { std::swap(k.headers[0], k.headers[1]); }); }
-TEST(CacheKey, IncludedText) { expect_in_key("included", [](CacheKey& k) { k.included[0].text = "delta"; }); }
-TEST(CacheKey, IncludedName) { expect_in_key("included", [](CacheKey& k) { k.included[0].name = "/y/c.h"; }); }
-TEST(CacheKey, OptionValue) { expect_in_key("options", [](CacheKey& k) { k.options[0] = "-DX=2"; }); }
-TEST(CacheKey, OptionOrder) { expect_in_key("options", [](CacheKey& k) { std::swap(k.options[0], k.options[1]); }); }
-TEST(CacheKey, OptionBoundary) { expect_in_key("options", [](CacheKey& k) { k.options = {"-DX=1 -DY=2"}; }); }
-TEST(CacheKey, NameExpressions) { expect_in_key("name_expressions", [](CacheKey& k) { k.name_expressions[0] = "f<int>"; }); }
-TEST(CacheKey, Backend) { expect_in_key("backend", [](CacheKey& k) { k.backend = "nvrtc 13.1"; }); }
-TEST(CacheKey, ArchName) { expect_in_key("arch", [](CacheKey& k) { k.arch.name = "sm_90a"; }); }
-TEST(CacheKey, ArchTarget) { expect_in_key("arch", [](CacheKey& k) { k.arch.target = Target::cpu; }); }
-TEST(CacheKey, CheckMode) { expect_in_key("check_mode", [](CacheKey& k) { k.check_mode = true; }); }
-TEST(CacheKey, Format) { expect_in_key("format", [](CacheKey& k) { k.format = 2; }); }
+TEST(CacheKey, Name) {
+    expect_in_key("name", [](CacheKey& k) { k.name = "daxpy"; });
+}
+TEST(CacheKey, Source) {
+    expect_in_key("source", [](CacheKey& k) { k.source += " "; });
+}
+TEST(CacheKey, HeaderText) {
+    expect_in_key("headers", [](CacheKey& k) { k.headers[1].text += " "; });
+}
+TEST(CacheKey, HeaderName) {
+    expect_in_key("headers", [](CacheKey& k) { k.headers[1].name = "c.cuh"; });
+}
+TEST(CacheKey, HeaderOrder) {
+    expect_in_key("headers", [](CacheKey& k) { std::swap(k.headers[0], k.headers[1]); });
+}
+TEST(CacheKey, IncludedText) {
+    expect_in_key("included", [](CacheKey& k) { k.included[0].text = "delta"; });
+}
+TEST(CacheKey, IncludedName) {
+    expect_in_key("included", [](CacheKey& k) { k.included[0].name = "/y/c.h"; });
+}
+TEST(CacheKey, OptionValue) {
+    expect_in_key("options", [](CacheKey& k) { k.options[0] = "-DX=2"; });
+}
+TEST(CacheKey, OptionOrder) {
+    expect_in_key("options", [](CacheKey& k) { std::swap(k.options[0], k.options[1]); });
+}
+TEST(CacheKey, OptionBoundary) {
+    expect_in_key("options", [](CacheKey& k) { k.options = {"-DX=1 -DY=2"}; });
+}
+TEST(CacheKey, NameExpressions) {
+    expect_in_key("name_expressions", [](CacheKey& k) { k.name_expressions[0] = "f<int>"; });
+}
+TEST(CacheKey, Backend) {
+    expect_in_key("backend", [](CacheKey& k) { k.backend = "nvrtc 13.1"; });
+}
+TEST(CacheKey, ArchName) {
+    expect_in_key("arch", [](CacheKey& k) { k.arch.name = "sm_90a"; });
+}
+TEST(CacheKey, ArchTarget) {
+    expect_in_key("arch", [](CacheKey& k) { k.arch.target = Target::cpu; });
+}
+TEST(CacheKey, CheckMode) {
+    expect_in_key("check_mode", [](CacheKey& k) { k.check_mode = true; });
+}
+TEST(CacheKey, Format) {
+    expect_in_key("format", [](CacheKey& k) { k.format = 2; });
+}
 
 TEST(CacheKey, PiecesDoNotFlowIntoEachOther) {
     CacheKey a = sample(), b = sample();
@@ -70,7 +103,8 @@ TEST(CacheKey, LongFieldsStayShort) {
     CacheKey key = sample();
     key.options.assign(500, "-DSOMETHING=1");
     key.headers.assign(100, {"h", "t"});
-    for (const auto& [name, value] : key.fields()) EXPECT_LT(value.size(), 200U) << name;
+    for (const auto& [name, value] : key.fields())
+        EXPECT_LT(value.size(), 200U) << name;
     const auto before = key.fields();
     key.options[499] = "-DSOMETHING=2";
     EXPECT_NE(before, key.fields());
