@@ -55,7 +55,8 @@ def device_description(name: str | None = None) -> str:
 
     device = quern.Device(name)
     _, total_bytes = device.mem_info
-    return f"{device.name} ({device.product}, {device.arch}, {binary_bytes(total_bytes)})"
+    arch = device.arch.split("+")[0]  # without the CPU's single features
+    return f"{device.name} ({device.product}, {arch}, {binary_bytes(total_bytes)})"
 
 
 def backend_of(name: str | None = None) -> str:

@@ -124,7 +124,8 @@ class TestDemo:
 
     def test_missing_pillow_names_the_extra(self, tmp_path: Path) -> None:
         (tmp_path / "PIL.py").write_text("raise ImportError('none here')")
-        text = run("demo", "--out", str(tmp_path / "out"), status=2, PYTHONPATH=str(tmp_path))
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        text = run("demo", "--out", str(tmp_path / "out"), status=2, PYTHONPATH=path)
         assert "pip install 'quern[demo]'" in text
 
     def test_unknown_device(self, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def seven(k):
     result = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(engine.get_function_address(f'f{k}'))(6)
     assert result == 42, result
 
-%s
+BEFORE
 import numpy as np, quern
 x = quern.asarray(np.arange(5, dtype=np.float32))
 y = quern.ElementwiseKernel('T x', 'T y', 'y = x * 3', 'beside_llvmlite')(x)
@@ -79,5 +79,7 @@ print('ok')
 def test_llvmlite_keeps_working_beside_us(before: str, empty_cache_dir: Path) -> None:
     """Another LLVM in the process, opened before or after ours: both compile, both run."""
     pytest.importorskip("llvmlite")
-    out = python(LLVMLITE % before, QUERN_DEVICE="cpu", QUERN_CACHE_DIR=str(empty_cache_dir))
+    out = python(
+        LLVMLITE.replace("BEFORE", before), QUERN_DEVICE="cpu", QUERN_CACHE_DIR=str(empty_cache_dir)
+    )
     assert out.strip() == "ok"

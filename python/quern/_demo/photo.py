@@ -35,29 +35,32 @@ def numpy_tone_curve(x: Image, top: Any, lift: Any, contrast: Any) -> Image:
     return (v * top + np.float32(0.5)).astype(x.dtype)
 
 
-# 2. An unsharp mask. `raw` hands the whole array to every element, so that it can look at its neighbours.
+# 2. An unsharp mask. `raw` hands over the whole array, so that a pixel can look at its neighbours; with raw arrays
+#    alone, size= says how often the body runs: here once for each pixel.
 unsharp_mask = quern.ElementwiseKernel(
     "raw T src, float32 amount",
-    "T out",
+    "raw T out",
     """
-    const long long height = src.shape()[0], width = src.shape()[1], channels = src.shape()[2];
-    const long long channel = i % channels, column = i / channels % width, row = i / channels / width;
-    int blur = 0;                                        // times 256
-    for (int dy = -2; dy <= 2; ++dy)
-        for (int dx = -2; dx <= 2; ++dx) {
-            const long long r = inside(row + dy, height), c = inside(column + dx, width);
-            blur += binomial(dx) * binomial(dy) * src[(r * width + c) * channels + channel];
-        }
-    const float here = src[i];
-    const float sharp = here + amount * (here - blur / 256.0f);
-    out = (T)(fminf(fmaxf(sharp, 0), 255) + 0.5f);
+    const int height = src.shape()[0], width = src.shape()[1], pixel = i;
+    int rows[5], columns[5];                             // where the 5 x 5 neighbours begin
+    for (int k = 0; k < 5; ++k) {
+        rows[k] = inside(pixel / width + k - 2, height) * width * 3;
+        columns[k] = inside(pixel % width + k - 2, width) * 3;
+    }
+    for (int channel = 0; channel < 3; ++channel) {
+        int blur = 0;                                    // times 256
+        for (int r = 0; r < 5; ++r)
+            for (int c = 0; c < 5; ++c)
+                blur += binomial(r - 2) * binomial(c - 2) * src[rows[r] + columns[c] + channel];
+        const float here = src[pixel * 3 + channel];
+        const float sharp = here + amount * (here - blur / 256.0f);
+        out[pixel * 3 + channel] = (T)(fminf(fmaxf(sharp, 0), 255) + 0.5f);
+    }
     """,
     "unsharp_mask",
     preamble="""
     __device__ inline int binomial(int d) { return d == 0 ? 6 : (d * d == 1 ? 4 : 1); }   // 1 4 6 4 1
-    __device__ inline long long inside(long long k, long long size) {
-        return k < 0 ? 0 : (k < size ? k : size - 1);
-    }
+    __device__ inline int inside(int k, int size) { return k < 0 ? 0 : (k < size ? k : size - 1); }
     """,
 )
 

@@ -1,7 +1,6 @@
 """The demo's road: read a picture, run and check three kernels, measure, write PNGs, a chart and a table."""
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -77,12 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The whole demo for parsed options."""
-    if options.device:
-        os.environ["QUERN_DEVICE"] = options.device  # settings are read once, when first needed
     try:
         picture, source = load_picture(options.image)
         out = writable_folder(options.out)
-        rows, stages, where = measure(picture)
+        rows, stages, where = measure(picture, options.device)
         written = write_pictures(out, picture, stages)
         written.append(
             write_chart(
@@ -95,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     if options.show_source:
         show_sources()
     print_table(rows, f"{source}, {picture.shape[1]} x {picture.shape[0]} x 3 uint8", where)
-    print("wrote " + ", ".join(os.path.relpath(path) for path in written))
+    print("wrote " + ", ".join(str(path) for path in written))
     failed = [row.name for row in rows if not row.passed]
     if failed:
         print(
@@ -173,14 +170,16 @@ def milliseconds(call: Callable[[], object], at_least: int = 1, budget_ms: float
     return statistics.median(times)
 
 
-def measure(picture: Image) -> tuple[list[Row], list[tuple[str, Image]], str]:
+def measure(picture: Image, device: str | None) -> tuple[list[Row], list[tuple[str, Image]], str]:
     """Each kernel on the result of the one before: figures, pictures, and where it ran."""
     try:
         import quern
         from quern._demo import photo
 
+        if device is not None:
+            quern.Device(device).use()
         where = describe_device()
-    except (ImportError, RuntimeError) as error:
+    except (ImportError, RuntimeError, ValueError) as error:
         raise DemoError(
             f"quern cannot run here: {error}\nTo see what was found: python -m quern doctor"
         ) from error
@@ -229,7 +228,7 @@ def measure(picture: Image) -> tuple[list[Row], list[tuple[str, Image]], str]:
     toned_here, sharp = quern.asnumpy(toned), quern.empty(picture.shape, dtype=np.uint8)
     mask_row, sharp = one(
         "unsharp mask",
-        lambda: photo.unsharp_mask(toned, 0.8, sharp),
+        lambda: photo.unsharp_mask(toned, 0.8, sharp, size=height * width),
         lambda: photo.numpy_unsharp_mask(toned_here, 0.8),
         allowed=0,
     )
