@@ -24,3 +24,12 @@ html_theme = "furo"
 html_title = f"quern {release}"
 html_show_sphinx = False
 pygments_style = "friendly"
+
+
+def _escape_stars(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]
+    """Signatures in docstrings are written plainly, `kernel(*args)`; reStructuredText would read emphasis."""
+    lines[:] = [re.sub(r"(?<![\w*`\\])(\*{1,2})(?=\w)", r"\\\1", line) for line in lines]
+
+
+def setup(app):  # type: ignore[no-untyped-def]
+    app.connect("autodoc-process-docstring", _escape_stars, priority=900)

@@ -56,3 +56,22 @@ def test_every_design_page_opens_with_its_decision() -> None:
     for page in (ROOT / "docs" / "design").glob("*.md"):
         if page.stem != "index":
             assert "**Decision.**" in page.read_text(), page.name
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    import types
+
+    import numpy as np
+
+    import quern
+
+    page = (ROOT / "docs" / "reference.md").read_text()
+    listed = set(re.findall(r"^\.\. auto\w+:: (\w+)$", page, re.MULTILINE))
+    ours = {
+        name
+        for name in quern.__all__
+        if not hasattr(np, name) or getattr(np, name) is not getattr(quern, name)
+        if not name.startswith("__") and name != "bfloat16"
+        if not isinstance(getattr(quern, name), types.ModuleType)
+    }
+    assert ours <= listed, f"not in docs/reference.md: {sorted(ours - listed)}"
