@@ -35,48 +35,48 @@ def numpy_tone_curve(x: Image, top: Any, lift: Any, contrast: Any) -> Image:
     return (v * top + np.float32(0.5)).astype(x.dtype)
 
 
-# 2. An unsharp mask. `raw` hands over the whole array, so that a pixel can look at its neighbours; with raw arrays
-#    alone, size= says how often the body runs: here once for each pixel.
+# 2. An unsharp mask. `raw` hands over the whole array, so that an element can look at its neighbours; i is its own
+#    place. The picture comes as rows of 3 * width numbers; y is a column and x a row, which broadcast over it. The two
+#    outermost rows and columns of pixels stay as they are.
 unsharp_mask = quern.ElementwiseKernel(
-    "raw T src, float32 amount",
-    "raw T out",
+    "raw T src, int32 y, int32 x, float32 amount",
+    "T out",
     """
-    const int height = src.shape()[0], width = src.shape()[1], pixel = i;
-    int rows[5], columns[5];                             // where the 5 x 5 neighbours begin
-    for (int k = 0; k < 5; ++k) {
-        rows[k] = inside(pixel / width + k - 2, height) * width * 3;
-        columns[k] = inside(pixel % width + k - 2, width) * 3;
-    }
-    for (int channel = 0; channel < 3; ++channel) {
-        int blur = 0;                                    // times 256
-        for (int r = 0; r < 5; ++r)
-            for (int c = 0; c < 5; ++c)
-                blur += binomial(r - 2) * binomial(c - 2) * src[rows[r] + columns[c] + channel];
-        const float here = src[pixel * 3 + channel];
+    const ptrdiff_t height = src.shape()[0], pitch = src.shape()[1];
+    out = src[i];
+    if (y >= 2 && y < height - 2 && x >= 6 && x < pitch - 6) {
+        int blur = 0;                                    // of 5 x 5 pixels, times 256
+        for (int dy = -2; dy <= 2; ++dy)
+            for (int dx = -2; dx <= 2; ++dx)
+                blur += binomial(dy) * binomial(dx) * src[i + dy * pitch + dx * 3];
+        const float here = src[i];
         const float sharp = here + amount * (here - blur / 256.0f);
-        out[pixel * 3 + channel] = (T)(fminf(fmaxf(sharp, 0), 255) + 0.5f);
+        out = (T)(fminf(fmaxf(sharp, 0), 255) + 0.5f);
     }
     """,
     "unsharp_mask",
     preamble="""
     __device__ inline int binomial(int d) { return d == 0 ? 6 : (d * d == 1 ? 4 : 1); }   // 1 4 6 4 1
-    __device__ inline int inside(int k, int size) { return k < 0 ? 0 : (k < size ? k : size - 1); }
     """,
 )
 
 
 def numpy_unsharp_mask(src: Image, amount: float) -> Image:
-    height, width, _ = src.shape
-    padded = np.pad(src.astype(np.int32), ((2, 2), (2, 2), (0, 0)), mode="edge")
-    rows = np.zeros((height, width + 4, src.shape[2]), np.int32)
-    blur = np.zeros(src.shape, np.int32)  # times 256
+    out = src.copy()
+    height, width, channels = src.shape
+    if height < 5 or width < 5:
+        return out
+    wide = src.astype(np.uint16)
+    rows = np.zeros((height - 4, width, channels), np.uint16)
+    blur = np.zeros((height - 4, width - 4, channels), np.uint16)  # times 256, at most 65280
     for k, weight in enumerate((1, 4, 6, 4, 1)):
-        rows += weight * padded[k : k + height]
+        rows += weight * wide[k : height - 4 + k]
     for k, weight in enumerate((1, 4, 6, 4, 1)):
-        blur += weight * rows[:, k : k + width]
-    here = src.astype(np.float32)
+        blur += weight * rows[:, k : width - 4 + k]
+    here = src[2:-2, 2:-2].astype(np.float32)
     sharp = here + np.float32(amount) * (here - blur.astype(np.float32) / np.float32(256))
-    return (np.clip(sharp, 0, 255) + np.float32(0.5)).astype(src.dtype)
+    out[2:-2, 2:-2] = (np.clip(sharp, 0, 255) + np.float32(0.5)).astype(src.dtype)
+    return out
 
 
 # 3. A Julia set, blended in where its orbits are slow to escape. Three channels in and three out, which are strided

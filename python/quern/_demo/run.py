@@ -226,26 +226,34 @@ def measure(picture: Image, device: str | None) -> tuple[list[Row], list[tuple[s
     )
 
     toned_here, sharp = quern.asnumpy(toned), quern.empty(picture.shape, dtype=np.uint8)
-    mask_row, sharp = one(
+    flat = (height, width * 3)
+    y = quern.asarray(np.arange(height, dtype=np.int32).reshape(height, 1))
+    x = quern.asarray(np.arange(width * 3, dtype=np.int32))
+
+    def mask() -> Any:
+        photo.unsharp_mask(toned.reshape(flat), y, x, 0.8, sharp.reshape(flat))
+        return sharp
+
+    mask_row, _ = one(
         "unsharp mask",
-        lambda: photo.unsharp_mask(toned, 0.8, sharp, size=height * width),
+        mask,
         lambda: photo.numpy_unsharp_mask(toned_here, 0.8),
         allowed=0,
     )
 
     sharp_here, blend = quern.asnumpy(sharp), quern.empty(picture.shape, dtype=np.uint8)
-    x, y = photo.plane(height, width)
-    x_there, y_there = quern.asarray(x), quern.asarray(y)
+    real, imaginary = photo.plane(height, width)
+    real_there, imaginary_there = quern.asarray(real), quern.asarray(imaginary)
     channels = [array[:, :, k] for array in (sharp, blend) for k in range(3)]
 
     def julia() -> Any:
-        photo.julia(*channels[:3], x_there, y_there, -0.8, 0.156, 200, *channels[3:])
+        photo.julia(*channels[:3], real_there, imaginary_there, -0.8, 0.156, 200, *channels[3:])
         return blend
 
     julia_row, _ = one(
         "Julia set",
         julia,
-        lambda: photo.numpy_julia(sharp_here, x, y, -0.8, 0.156, 200),
+        lambda: photo.numpy_julia(sharp_here, real, imaginary, -0.8, 0.156, 200),
         allowed=1,  # log2f and NumPy's log2 may round differently
     )
     stages = [
