@@ -70,6 +70,8 @@ class Emitter {
     [[nodiscard]] std::string type(const OperandRef& ref) const { return type(ref.param); }
     [[nodiscard]] std::string constness(const Param& param) const { return param.output || param.non_const ? "" : "const "; }
     [[nodiscard]] std::string own(std::string_view name) const { return q_ + std::string(name); }
+    // A family of names has a word between the prefix and the parameter, so that `q_data_step` is never `q_step`.
+    [[nodiscard]] std::string data(const OperandRef& ref) const { return own(join("data_", param(ref).name)); }
     [[nodiscard]] std::string nest(std::string_view field) const { return join(q_, "nest.", field); }
     [[nodiscard]] static std::string axis_name(std::string_view what, int axis) { return join(what, "_", axis); }
     [[nodiscard]] std::string stride_name(const OperandRef& ref, int axis) const {
@@ -133,7 +135,7 @@ class Emitter {
                 list += join(p.output ? "" : "const ", "CArray<", constness(p), type(k), ", ", int{layout.ndim}, ", ",
                              layout.c_contiguous, ", ", layout.narrow, "> ", p.name, ", ");
             } else if (signature_.params[k].is_array) {
-                list += join(constness(p), type(k), "* ", own(p.name), ", ");
+                list += join(constness(p), type(k), "* ", own(join("data_", p.name)), ", ");
             } else {
                 list += join(constness(p), type(k), " ", p.name, ", ");
             }
@@ -191,7 +193,7 @@ class Emitter {
         return sum;
     }
     [[nodiscard]] std::string shifted(const OperandRef& ref, const std::string& bytes) const {
-        return join("quern::at_byte(", own(param(ref).name), ", ", bytes, ")");
+        return join("quern::at_byte(", data(ref), ", ", bytes, ")");
     }
 
     void grid_loop(const std::string& limit) {
@@ -216,7 +218,7 @@ class Emitter {
                   layout_.peel ? join(own("base"), " < 0 ? -", own("base"), " : 0") : "0", ", ", own("end"),
                   " = static_cast<", signed_, ">(", extent, ") - ", own("base"), ";");
         for (const OperandRef& ref : operands_) {
-            const std::string start = inner > 0 ? shifted(ref, offset(ref, inner - 1)) : own(param(ref).name);
+            const std::string start = inner > 0 ? shifted(ref, offset(ref, inner - 1)) : data(ref);
             if (access(ref) == Access::repeated) {
                 out_.line(constness(param(ref)), type(ref), "& ", param(ref).name, " = *", start, ";");
                 continue;
@@ -260,7 +262,7 @@ class Emitter {
         if (access(ref) == Access::strided)
             bytes += join(bytes.empty() ? "" : " + ", "static_cast<", signed_, ">(", last, ") * ",
                           nest(stride_name(ref, inner)));
-        const std::string start = bytes.empty() ? own(param(ref).name) : shifted(ref, bytes);
+        const std::string start = bytes.empty() ? data(ref) : shifted(ref, bytes);
         return access(ref) == Access::contiguous ? join(start, "[", last, "]") : join("*", start);
     }
 
@@ -330,7 +332,7 @@ class Emitter {
         split(inner - 2, own("above_high"));
     }
     [[nodiscard]] std::string outer(const OperandRef& ref) const { // start of an operand for the tile's outer axes
-        return layout_.ndim > 2 ? shifted(ref, offset(ref, layout_.ndim - 3)) : own(param(ref).name);
+        return layout_.ndim > 2 ? shifted(ref, offset(ref, layout_.ndim - 3)) : data(ref);
     }
     // The element at (high, low) positions `q` and `p`, from `start`.
     [[nodiscard]] std::string tile_element(const OperandRef& ref, const std::string& start, const std::string& q,
@@ -442,7 +444,7 @@ class Emitter {
         out_.line("const ", signed_, " ", own("last"), " = ", own("end"), " < ", own("limit"), " ? ", own("end"), " : ",
                   own("limit"), ";");
         if (inner == 0) {
-            row_loop(own("first"), own("last"), [&](const OperandRef& ref) { return own(param(ref).name); }, own("j"));
+            row_loop(own("first"), own("last"), [&](const OperandRef& ref) { return data(ref); }, own("j"));
             return;
         }
         const std::string extent = join("static_cast<", signed_, ">(", nest(axis_name("by_extent", inner)), ".divisor)");

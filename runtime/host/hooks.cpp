@@ -27,6 +27,12 @@ extern "C" {
     leave_kernel(CUDA_ERROR_ASSERT);
 }
 [[noreturn]] void quern_host_trap() { leave_kernel(CUDA_ERROR_LAUNCH_FAILED); }
+// Where a function that could not be inlined finds its thread: twelve 32-bit numbers (threadIdx, blockIdx, blockDim,
+// gridDim), then two pointers into the block's shared memory. Written by the kernel before the call.
+void* quern_host_context() {
+    alignas(16) static thread_local unsigned char area[64];
+    return area;
+}
 }
 
 struct Hook {
@@ -41,6 +47,7 @@ const auto& hooks() {
         Hook{"__assert_fail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
         Hook{"__assertfail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
         Hook{"__quern_trap", reinterpret_cast<void*>(&quern_host_trap), true},
+        Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
         Hook{"abort", reinterpret_cast<void*>(&quern_host_trap), true},
     };
     return table;

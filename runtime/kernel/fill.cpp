@@ -16,13 +16,14 @@ namespace {
 struct Routine {
     const char *name, *in_params, *out_params, *operation;
 };
-enum class RoutineId : std::size_t { copy, convert, fill, range, linspace, linspace_last };
+enum class RoutineId : std::size_t { copy, convert, fill, range, linspace, floor, linspace_last };
 constexpr std::array routines{
     Routine{"quern_copy", "T x", "T y", "y = x"},
     Routine{"quern_convert", "S x", "T y", "y = quern::convert<T>(x)"},
     Routine{"quern_fill", "T value", "T y", "y = value"},
     Routine{"quern_arange", "T start, T next", "T y", "y = static_cast<T>(start + (next - start) * i)"},
     Routine{"quern_linspace", "D start, D step", "D y", "y = static_cast<double>(i) * step + start"},
+    Routine{"quern_floor", "float64 x", "T y", "y = static_cast<T>(static_cast<long long>(floor(x)))"},
     Routine{"quern_linspace_last", "D stop", "D y", "y = stop"},
 };
 
@@ -129,7 +130,12 @@ void fill_linspace(const Array& target, const Scalar& start, const Scalar& stop,
         const Array last = slice(exact, 0, {target.size() - 1, 1, 1});
         run(RoutineId::linspace_last, {Argument::of(stop), Argument::of(last)}, stream);
     }
-    if (!direct) copy_into(target, exact, stream);
+    if (direct) return;
+    const Kind kind = row(target.dtype()).kind;
+    if (kind == Kind::signed_integer || kind == Kind::unsigned_integer) // NumPy rounds down here, it does not cut
+        run(RoutineId::floor, {Argument::of(exact), Argument::of(target)}, stream);
+    else
+        copy_into(target, exact, stream);
 }
 
 } // namespace quern

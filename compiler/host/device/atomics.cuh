@@ -1,4 +1,5 @@
 // Atomic operations, relaxed as on the GPU; _block and _system are the same thing here: one memory, one coherence.
+#pragma once
 #define __quern_scopes(T, N, PARAMS, ...)                                                                              \
     __quern_fn T N##_block PARAMS { return N(__VA_ARGS__); }                                                           \
     __quern_fn T N##_system PARAMS { return N(__VA_ARGS__); }

@@ -1,4 +1,5 @@
 // What needs threads to wait for each other. Declared, never defined: a kernel that reaches one is refused by name.
+#pragma once
 #define __quern_later __attribute__((device, convergent, nothrow, error("barriers on the CPU come with RawKernel support")))
 extern "C" {
 __quern_later void __syncthreads();

@@ -1,4 +1,5 @@
 // Conversions with a named rounding, and reinterpretation of bits. Casts saturate as on the GPU: a pass sees to it.
+#pragma once
 #define __quern_to_integer(FROM, S, NAME, T)                                                                           \
     __quern_fn T __##NAME##_rn(FROM x) { return (T)__builtin_rint##S(x); }                                             \
     __quern_fn T __##NAME##_rz(FROM x) { return (T)x; }                                                                \

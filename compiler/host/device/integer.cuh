@@ -1,5 +1,6 @@
 // Integer intrinsics: bit counting, wide products, averages, funnel shifts, byte permutation, and the SIMD-in-a-word
 // operations on two halves or four bytes.
+#pragma once
 typedef unsigned long long __quern_u64;
 __quern_fn constexpr int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 __quern_fn constexpr int __clzll(long long x) { return x ? __builtin_clzll((__quern_u64)x) : 64; }

@@ -1,4 +1,5 @@
 // Keywords, predefined macros, integer names, and where a thread is.
+#pragma once
 #define __global__ __attribute__((device, used, annotate("__quern_kernel")))
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))

@@ -1,4 +1,5 @@
 // CUDA's math functions over libm: NAME (double, and float and integers by overload) and NAMEf, as CUDA declares them.
+#pragma once
 #define M_E 2.7182818284590452354
 #define M_LOG2E 1.4426950408889634074
 #define M_LOG10E 0.43429448190325182765

@@ -1,5 +1,6 @@
 // The functions CUDA has and libm has not: pi-scaled trigonometry, reciprocal roots, norms, inverse error functions,
 // the normal distribution, modified Bessel functions. In double; the float forms round the double result.
+#pragma once
 __quern_fn double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 __quern_fn float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 __quern_fn double rcbrt(double x) { return 1.0 / __builtin_cbrt(x); }

@@ -1,4 +1,5 @@
 // Loads and stores with cache hints (the hints mean nothing here), fences, clocks, printf, assert, memory functions.
+#pragma once
 #define __quern_load(N) template <class T> __quern_fn T N(const T* p) { return *p; }
 __quern_load(__ldg) __quern_load(__ldcg) __quern_load(__ldca) __quern_load(__ldcs) __quern_load(__ldlu)
 __quern_fn void __quern_fence(int order) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -1,6 +1,7 @@
 // Arithmetic with a named rounding. _rn is the machine's own, never fused. The others take the nearest result and its
 // exact error (TwoSum, fma residuals) and step one place when the error points the other way: no fesetround, so that
 // loops still vectorise. Exact as long as the error itself does not underflow.
+#pragma once
 #define __quern_exact _Pragma("clang fp contract(off)")
 __quern_fn float __quern_next(float x, bool up) {
     int i = __builtin_bit_cast(int, x);

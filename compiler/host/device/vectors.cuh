@@ -1,4 +1,5 @@
 // char1 to double4, make_*, dim3, and the four variables that tell a thread its place.
+#pragma once
 #define __quern_vector(T, N, A1, A2, A4)                                                                               \
     struct __align__(A1) N##1 { T x; };                                                                               \
     struct __align__(A2) N##2 { T x, y; };                                                                            \

@@ -8,26 +8,18 @@ template <class To, class From> struct Convert {
 template <class From> struct Convert<bool, From> {
     static __device__ bool of(const From& value) { return value != From(0); }
 };
+// Two-byte floats are read as float first, whatever comes after.
+template <class From> struct Read {
+    typedef From type;
+};
 #ifdef QUERN_HAS_HALF
-template <class To> struct Convert<To, float16> {
-    static __device__ To of(const float16& value) { return Convert<To, float>::of(float(value)); }
-};
-template <> struct Convert<bool, float16> {
-    static __device__ bool of(const float16& value) { return float(value) != 0.0f; }
-};
-template <> struct Convert<float16, float16> {
-    static __device__ float16 of(const float16& value) { return value; }
+template <> struct Read<float16> {
+    typedef float type;
 };
 #endif
 #ifdef QUERN_HAS_BFLOAT16
-template <class To> struct Convert<To, bfloat16> {
-    static __device__ To of(const bfloat16& value) { return Convert<To, float>::of(float(value)); }
-};
-template <> struct Convert<bool, bfloat16> {
-    static __device__ bool of(const bfloat16& value) { return float(value) != 0.0f; }
-};
-template <> struct Convert<bfloat16, bfloat16> {
-    static __device__ bfloat16 of(const bfloat16& value) { return value; }
+template <> struct Read<bfloat16> {
+    typedef float type;
 };
 #endif
 #ifdef QUERN_HAS_COMPLEX
@@ -65,5 +57,7 @@ QUERN_NARROW_ALL(float)
 QUERN_NARROW_ALL(double)
 #undef QUERN_NARROW_ALL
 #undef QUERN_NARROW
-template <class To, class From> __device__ inline To convert(const From& value) { return Convert<To, From>::of(value); }
+template <class To, class From> __device__ inline To convert(const From& value) {
+    return Convert<To, typename Read<From>::type>::of(value);
+}
 } // namespace quern

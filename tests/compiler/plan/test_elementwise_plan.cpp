@@ -1,0 +1,245 @@
+// The planner: what it chooses for known cases, and that every plan visits each element once, at the right addresses.
+#include "compiler/plan/elementwise.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace quern {
+namespace {
+
+struct Made {
+    std::vector<std::int64_t> shape, strides;
+    std::uint32_t item = 4;
+    std::uint64_t address = 0x1000;
+    bool output = false;
+};
+
+Made dense(std::vector<std::int64_t> shape, std::uint32_t item = 4, bool output = false) {
+    Made made{std::move(shape), {}, item, 0x1000, output};
+    made.strides.resize(made.shape.size());
+    std::int64_t stride = item;
+    for (std::size_t d = made.shape.size(); d-- > 0;) {
+        made.strides[d] = stride;
+        stride *= made.shape[d];
+    }
+    return made;
+}
+
+Made transposed(Made made) {
+    std::reverse(made.shape.begin(), made.shape.end());
+    std::reverse(made.strides.begin(), made.strides.end());
+    return made;
+}
+
+struct Planned {
+    ElementwisePlan plan;
+    std::vector<Operand> operands;
+    std::string text;
+};
+
+Planned planned(const std::vector<Made>& arrays, PlanRequest request = {}, std::vector<std::int64_t> shape = {}) {
+    Planned result;
+    if (shape.empty())
+        for (const Made& array : arrays)
+            if (array.shape.size() >= shape.size()) shape = array.shape;
+    for (const Made& array : arrays)
+        result.operands.push_back({array.shape.data(), array.strides.data(), static_cast<int>(array.shape.size()), array.item,
+                                   array.address, array.output});
+    request.shape = shape;
+    request.operands = result.operands;
+    EXPECT_TRUE(plan_elementwise(request, result.plan));
+    result.text = describe(result.plan.layout);
+    return result;
+}
+
+PlanRequest on_cpu() {
+    PlanRequest request;
+    request.target = Target::cpu;
+    request.threads = 2;
+    return request;
+}
+
+TEST(ElementwisePlan, DenseArraysOfAnyShapeAreOneVectorOfSixteenBytes) {
+    for (const std::uint32_t item : {1u, 2u, 4u, 8u}) {
+        const Made x = dense({7, 6, 5}, item), z = dense({7, 6, 5}, item, true);
+        const Planned made = planned({x, x, z});
+        EXPECT_EQ(made.plan.layout.strategy, Strategy::vector);
+        EXPECT_EQ(made.plan.layout.ndim, 1);
+        EXPECT_EQ(made.plan.layout.lanes * item, 16u);
+        EXPECT_EQ(made.plan.shape[0], 210);
+    }
+}
+
+TEST(ElementwisePlan, ComplexDoublesMoveWholeAtATime) {
+    const Planned made = planned({dense({100}, 16), dense({100}, 16, true)});
+    EXPECT_EQ(made.text, "scattered x4 | 1 axis | contiguous contiguous | 32-bit");
+}
+
+TEST(ElementwisePlan, MixedSizesShareTheirLanes) {
+    EXPECT_EQ(planned({dense({4096}, 1), dense({4096}, 8, true)}).plan.layout.lanes, 4);
+    EXPECT_EQ(planned({dense({4096}, 1), dense({4096}, 4, true)}).plan.layout.lanes, 8);
+    EXPECT_EQ(planned({dense({4096}, 4), dense({4096}, 8, true)}).plan.layout.lanes, 4);
+}
+
+TEST(ElementwisePlan, RowAndColumnBroadcastsStayVectors) {
+    const Made full = dense({512, 1024}), out = dense({512, 1024}, 4, true), row = dense({1024});
+    EXPECT_EQ(planned({full, row, out}).text, "vector x4 | 2 axes | contiguous contiguous contiguous | 32-bit");
+    const Made column = dense({512, 1});
+    EXPECT_EQ(planned({full, column, out}).text, "vector x4 | 2 axes | contiguous repeated contiguous | 32-bit");
+}
+
+TEST(ElementwisePlan, ATransposedOperandGoesThroughTiles) {
+    const Made x = dense({512, 1024}), y = transposed(dense({1024, 512})), out = dense({512, 1024}, 4, true);
+    EXPECT_EQ(planned({x, y, out}).text, "tile x1 | 2 axes | contiguous tiled contiguous | 32-bit");
+    EXPECT_EQ(planned({x, y, out}, on_cpu()).text, "blocked x1 | 2 axes | contiguous tiled contiguous | 64-bit");
+    PlanRequest ordered;
+    ordered.keep_order = true; // the body sees positions: axes stay where they are
+    EXPECT_EQ(planned({x, y, out}, ordered).plan.layout.strategy, Strategy::scattered);
+}
+
+TEST(ElementwisePlan, AllTransposedIsAsGoodAsDense) {
+    const Made x = transposed(dense({512, 1024})), out = transposed(dense({512, 1024}, 4, true));
+    EXPECT_EQ(planned({x, x, out}).text, "vector x4 | 1 axis | contiguous contiguous contiguous | 32-bit");
+}
+
+TEST(ElementwisePlan, OddOffsetsArePeeled) {
+    Made x = dense({4096}), out = dense({4096}, 4, true);
+    x.address = out.address = 0x1004;
+    const Planned made = planned({x, out});
+    EXPECT_EQ(made.text, "vector x4 | 1 axis | contiguous contiguous | 32-bit | peeled");
+    EXPECT_EQ(made.plan.shift, 1);
+    EXPECT_EQ(made.plan.steps, 1025);
+    x.address = 0x1000; // the two disagree
+    EXPECT_EQ(planned({x, out}).text, "scattered x4 | 1 axis | contiguous contiguous | 32-bit");
+}
+
+TEST(ElementwisePlan, WideIndicesOnlyWhereTheyAreNeeded) {
+    const std::int64_t limit = std::int64_t{1} << 31;
+    EXPECT_FALSE(planned({dense({(limit - 64) / 4})}).plan.layout.wide);
+    EXPECT_TRUE(planned({dense({limit / 4 + 64})}).plan.layout.wide);
+    EXPECT_TRUE(planned({dense({limit + 5}, 1)}).plan.layout.wide);
+    Made row = dense({1});
+    row.strides = {0};
+    EXPECT_TRUE(planned({row, dense({limit}, 1, true)}).plan.layout.wide);
+}
+
+TEST(ElementwisePlan, ABodyThatNamesItsThreadGetsOneElementAThread) {
+    PlanRequest request;
+    request.one_element = true;
+    request.block_size = 96;
+    const Planned made = planned({dense({1000}), dense({1000}, 4, true)}, request);
+    EXPECT_EQ(made.plan.layout.lanes, 1);
+    EXPECT_EQ(made.plan.block, 96u);
+    EXPECT_EQ(made.plan.grid, 11u);
+}
+
+TEST(ElementwisePlan, TheCpuGetsRangesOfItsWorkersShare) {
+    const Planned small = planned({dense({1000}), dense({1000}, 4, true)}, on_cpu());
+    EXPECT_EQ(small.plan.grid, 1u);
+    const Planned large = planned({dense({1 << 20}), dense({1 << 20}, 4, true)}, on_cpu());
+    EXPECT_EQ(large.plan.grid, 8u);
+    EXPECT_GE(large.plan.share * large.plan.grid, 1 << 20);
+}
+
+TEST(ElementwisePlan, UnmergedAxesAreKeptWhenAsked) {
+    PlanRequest request;
+    request.keep_axes = true;
+    EXPECT_EQ(planned({dense({3, 1, 4}), dense({3, 1, 4}, 4, true)}, request).plan.layout.ndim, 3);
+    EXPECT_EQ(planned({dense({}), dense({}, 4, true)}).plan.layout.ndim, 1);
+}
+
+// Every address tuple that the nest visits, sorted.
+std::vector<std::vector<std::int64_t>> visits(int ndim, const std::int64_t* shape, int operands, auto&& stride) {
+    std::vector<std::vector<std::int64_t>> tuples;
+    std::vector<std::int64_t> at(static_cast<std::size_t>(ndim), 0);
+    for (;;) {
+        std::vector<std::int64_t> tuple(static_cast<std::size_t>(operands), 0);
+        for (int k = 0; k < operands; ++k)
+            for (int d = 0; d < ndim; ++d) tuple[k] += at[d] * stride(k, d);
+        tuples.push_back(std::move(tuple));
+        int d = ndim - 1;
+        for (; d >= 0 && ++at[d] == shape[d]; --d) at[d] = 0;
+        if (d < 0) break;
+    }
+    std::sort(tuples.begin(), tuples.end());
+    return tuples;
+}
+
+TEST(ElementwisePlan, RandomNestsVisitEveryElementOnceAtItsAddresses) {
+    std::mt19937 random(11);
+    const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+    for (int round = 0; round < 4000; ++round) {
+        const int ndim = pick(0, 5), count = pick(1, 4);
+        std::vector<std::int64_t> shape(static_cast<std::size_t>(ndim));
+        for (auto& extent : shape) extent = pick(1, 4) == 1 ? 1 : pick(1, round % 7 ? 5 : 40);
+        if (std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>{}) > 40000) continue;
+        std::vector<Made> arrays;
+        for (int k = 0; k < count; ++k) {
+            Made array;
+            array.item = 1u << pick(0, 4);
+            array.output = k == count - 1;
+            const int missing = array.output ? 0 : pick(0, ndim);
+            for (int d = missing; d < ndim; ++d)
+                array.shape.push_back(!array.output && pick(0, 3) == 0 ? 1 : shape[static_cast<std::size_t>(d)]);
+            std::vector<int> order(array.shape.size());
+            std::iota(order.begin(), order.end(), 0);
+            if (pick(0, 1)) std::shuffle(order.begin(), order.end(), random);
+            array.strides.assign(array.shape.size(), 0);
+            std::int64_t stride = array.item * (pick(0, 3) ? 1 : 2);
+            for (const int d : order) {
+                array.strides[static_cast<std::size_t>(d)] = pick(0, 5) ? stride : -stride;
+                stride *= array.shape[static_cast<std::size_t>(d)];
+            }
+            array.address = 0x10000 + static_cast<std::uint64_t>(pick(0, 3)) * array.item;
+            arrays.push_back(std::move(array));
+        }
+        PlanRequest request;
+        request.target = pick(0, 1) ? Target::gpu : Target::cpu;
+        request.keep_order = pick(0, 2) == 0;
+        request.keep_axes = pick(0, 5) == 0;
+        request.one_element = pick(0, 5) == 0;
+        request.threads = pick(1, 4);
+        const Planned made = planned(arrays, request, shape);
+        const ElementwisePlan& plan = made.plan;
+        std::vector<std::int64_t> ours(plan.shape.begin(), plan.shape.begin() + plan.layout.ndim);
+        const auto visited = visits(plan.layout.ndim, ours.data(), count, [&](int k, int d) { return plan.stride(k, d); });
+        const auto wanted = visits(ndim, shape.data(), count, [&](int k, int d) -> std::int64_t {
+            const Made& array = arrays[static_cast<std::size_t>(k)];
+            const int own = d - (ndim - static_cast<int>(array.shape.size()));
+            return own < 0 || array.shape[static_cast<std::size_t>(own)] == 1 ? 0 : array.strides[static_cast<std::size_t>(own)];
+        });
+        ASSERT_EQ(visited, wanted) << made.text << " in round " << round;
+        ASSERT_GE(static_cast<std::int64_t>(plan.grid) * plan.block, 1);
+        if (plan.layout.strategy == Strategy::vector)
+            for (int k = 0; k < count; ++k) {
+                if (plan.layout.access[static_cast<std::size_t>(k)] != Access::contiguous) continue;
+                const auto chunk = std::min<std::uint64_t>(16, plan.layout.lanes * arrays[static_cast<std::size_t>(k)].item);
+                ASSERT_EQ((arrays[static_cast<std::size_t>(k)].address - static_cast<std::uint64_t>(plan.shift) * arrays[static_cast<std::size_t>(k)].item) % chunk, 0u);
+            }
+    }
+}
+
+TEST(Divisor, IsExactForEveryNumerator) {
+    std::mt19937_64 random(3);
+    for (int round = 0; round < 200000; ++round) {
+        const std::uint64_t divisor = 1 + (random() >> (33 + random() % 31));
+        const std::uint64_t x = (random() >> 33) >> (random() % 31);
+        const DivisorNumbers numbers = make_divisor(divisor, false);
+        const auto multiplier = static_cast<std::uint32_t>(numbers.multiplier);
+        const auto high = static_cast<std::uint32_t>((x * multiplier) >> 32);
+        ASSERT_EQ((high + static_cast<std::uint32_t>(x)) >> numbers.shift, x / divisor) << x << " / " << divisor;
+
+        const std::uint64_t wide_divisor = 1 + (random() >> (1 + random() % 62)), wide_x = random() >> 1;
+        const DivisorNumbers wide = make_divisor(wide_divisor, true);
+        __extension__ using Wide = unsigned __int128;
+        const auto wide_high = static_cast<std::uint64_t>(Wide{wide_x} * wide.multiplier >> 64);
+        ASSERT_EQ((wide_high + wide_x) >> wide.shift, wide_x / wide_divisor) << wide_x << " / " << wide_divisor;
+    }
+}
+
+} // namespace
+} // namespace quern
