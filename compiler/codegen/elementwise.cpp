@@ -426,7 +426,7 @@ class Emitter {
         out_.open("for (", signed_, " ", own("j"), " = ", from, "; ", own("j"), " < ", to, "; ++", own("j"), ")");
         for (const OperandRef& ref : operands_) {
             const std::string row = own(join("row_", param(ref).name));
-            if (access(ref) == Access::contiguous) reference(ref, join(row, "[", own("j"), "]"));
+            if (access(ref) == Access::contiguous || access(ref) == Access::tiled) reference(ref, join(row, "[", own("j"), "]"));
             else if (access(ref) != Access::repeated)
                 reference(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ", nest(stride_name(ref, inner)), ")"));
             else reference(ref, stored(ref) ? join("*", row) : own(join("one_", param(ref).name)));
@@ -476,9 +476,19 @@ class Emitter {
         locate_tile(cpu_tile_extent);
         bound("high_end", "high", nest(axis_name("extent", inner - 1)));
         bound("low_end", "low", nest(axis_name("extent", inner)));
+        for (const OperandRef& ref : operands_) // turned once, on the stack: memory is only ever read along its lines
+            if (access(ref) == Access::tiled) {
+                out_.line(type(ref), " ", own(join("tile_", param(ref).name)), "[", cpu_tile_extent, "][", cpu_tile_extent, "];");
+                out_.line("quern::turn_tile<", cpu_tile_extent, ">(", own(join("tile_", param(ref).name)), ", quern::at_byte(",
+                          outer(ref), ", static_cast<", signed_, ">(", own("low"), ") * ", nest(stride_name(ref, inner)), ") + ",
+                          own("high"), ", ", nest(stride_name(ref, inner)), ", ", own("high_end"), " - ", own("high"), ", ",
+                          own("low_end"), " - ", own("low"), ");");
+            }
         out_.open("for (", index_, " ", own("q"), " = ", own("high"), "; ", own("q"), " < ", own("high_end"), "; ++", own("q"), ")");
         row_loop(join("static_cast<", signed_, ">(", own("low"), ")"), join("static_cast<", signed_, ">(", own("low_end"), ")"),
                  [&](const OperandRef& ref) {
+                     if (access(ref) == Access::tiled)
+                         return join(own(join("tile_", param(ref).name)), "[", own("q"), " - ", own("high"), "] - ", own("low"));
                      return join("quern::at_byte(", outer(ref), ", static_cast<", signed_, ">(", own("q"), ") * ",
                                  nest(stride_name(ref, inner - 1)), ")");
                  },

@@ -38,15 +38,15 @@ template <class To, class From> struct Convert<complex<To>, complex<From>> {
     }
 };
 #endif
-// float to a narrower or unsigned integer goes through int64, as NumPy's C casts do: 300.0 to uint8 is 44, -1.0 to
-// uint32 is 4294967295.
-#define QUERN_NARROW(To, From)                                                                                         \
+// float to a narrower or unsigned integer goes through a wider signed one, as NumPy's C casts do: 300.0 to uint8 is 44,
+// -1.0 to uint32 is 4294967295.
+#define QUERN_THROUGH(To, Wide, From)                                                                                  \
     template <> struct Convert<To, From> {                                                                             \
-        static __device__ To of(const From& value) { return static_cast<To>(static_cast<long long>(value)); }          \
+        static __device__ To of(const From& value) { return static_cast<To>(static_cast<Wide>(value)); }               \
     };
 #define QUERN_NARROW_ALL(From)                                                                                         \
-    QUERN_NARROW(signed char, From) QUERN_NARROW(unsigned char, From) QUERN_NARROW(short, From)                        \
-    QUERN_NARROW(unsigned short, From) QUERN_NARROW(unsigned int, From)                                                \
+    QUERN_THROUGH(signed char, int, From) QUERN_THROUGH(unsigned char, int, From) QUERN_THROUGH(short, int, From)      \
+    QUERN_THROUGH(unsigned short, int, From) QUERN_THROUGH(unsigned int, long long, From)                              \
     template <> struct Convert<unsigned long long, From> {                                                             \
         static __device__ unsigned long long of(const From& value) {                                                   \
             return value < 0 ? static_cast<unsigned long long>(static_cast<long long>(value))                          \
@@ -56,7 +56,7 @@ template <class To, class From> struct Convert<complex<To>, complex<From>> {
 QUERN_NARROW_ALL(float)
 QUERN_NARROW_ALL(double)
 #undef QUERN_NARROW_ALL
-#undef QUERN_NARROW
+#undef QUERN_THROUGH
 template <class To, class From> __device__ inline To convert(const From& value) {
     return Convert<To, typename Read<From>::type>::of(value);
 }

@@ -67,6 +67,42 @@ template <class T> __device__ inline T* at_byte(T* base, quern_int64 offset) {
     return reinterpret_cast<T*>(const_cast<char*>(reinterpret_cast<const char*>(base)) + offset);
 }
 
+#ifdef __QUERN_HOST__
+// tile[q][p] = from[p][q]: rows of `from` are `stride` bytes apart. Four by four at a time, which the compiler turns into
+// shuffles of registers.
+template <int extent, class T>
+__device__ inline void turn_tile(T (&tile)[extent][extent], const T* from, quern_int64 stride, quern_int64 qs, quern_int64 ps) {
+    quern_int64 p = 0;
+    for (; p + 4 <= ps; p += 4) {
+        const T *a = at_byte(from, p * stride), *b = at_byte(a, stride), *c = at_byte(b, stride), *d = at_byte(c, stride);
+        quern_int64 q = 0;
+        for (; q + 4 <= qs; q += 4) {
+            T square[4][4];
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                square[k][0] = a[q + k];
+                square[k][1] = b[q + k];
+                square[k][2] = c[q + k];
+                square[k][3] = d[q + k];
+            }
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+#pragma unroll
+                for (int j = 0; j < 4; ++j) tile[q + k][p + j] = square[k][j];
+            }
+        }
+        for (; q < qs; ++q) {
+            tile[q][p] = a[q];
+            tile[q][p + 1] = b[q];
+            tile[q][p + 2] = c[q];
+            tile[q][p + 3] = d[q];
+        }
+    }
+    for (; p < ps; ++p)
+        for (quern_int64 q = 0; q < qs; ++q) tile[q][p] = at_byte(from, p * stride)[q];
+}
+#endif
+
 } // namespace quern
 
 // `_ind`: where this element stands in the (reduced) shape.

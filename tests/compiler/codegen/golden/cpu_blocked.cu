@@ -30,19 +30,21 @@ extern "C" __global__ void cpu_blocked(const T* q_data_x, const T* q_data_y, T* 
         const unsigned long long q_at_0 = q_above_high;
         const unsigned long long q_high_end = q_high + 64 < q_nest.extent_1 ? q_high + 64 : q_nest.extent_1;
         const unsigned long long q_low_end = q_low + 64 < q_nest.extent_2 ? q_low + 64 : q_nest.extent_2;
+        T q_tile_y[64][64];
+        quern::turn_tile<64>(q_tile_y, quern::at_byte(quern::at_byte(q_data_y, static_cast<long long>(q_at_0) * q_nest.y_stride_0), static_cast<long long>(q_low) * q_nest.y_stride_2) + q_high, q_nest.y_stride_2, q_high_end - q_high, q_low_end - q_low);
         for (unsigned long long q_q = q_high; q_q < q_high_end; ++q_q) {
             const T* const q_row_x = quern::at_byte(quern::at_byte(q_data_x, static_cast<long long>(q_at_0) * q_nest.x_stride_0), static_cast<long long>(q_q) * q_nest.x_stride_1);
-            const T* const q_row_y = quern::at_byte(quern::at_byte(q_data_y, static_cast<long long>(q_at_0) * q_nest.y_stride_0), static_cast<long long>(q_q) * q_nest.y_stride_1);
+            const T* const q_row_y = q_tile_y[q_q - q_high] - q_low;
             T* const q_row_z = quern::at_byte(quern::at_byte(q_data_z, static_cast<long long>(q_at_0) * q_nest.z_stride_0), static_cast<long long>(q_q) * q_nest.z_stride_1);
             QUERN_INDEPENDENT
             for (long long q_j = static_cast<long long>(q_low); q_j < static_cast<long long>(q_low_end); ++q_j) {
                 const T& x = q_row_x[q_j];
-                const T& y = *quern::at_byte(q_row_y, q_j * q_nest.y_stride_2);
+                const T& y = q_row_y[q_j];
                 T& z = q_row_z[q_j];
                 {
 #line 1 "operation"
 z = x + y
-#line 46 "cpu_blocked.cu"
+#line 48 "cpu_blocked.cu"
                     ;
                 }
             }
