@@ -207,7 +207,7 @@ class Resolver {
                         : join("cast one of them, or give ", param(k).name, " its own variable: \"",
                                lists_with({k}, std::string_view(&letter, 1)), '"');
         refuse(join(placeholder.letter, " is both ", row(placeholder.dtype).name, " and ",
-                    row(arg(k).dtype).name),
+                    row(arg(k).dtype).name, " (Type is mismatched.)"),
                {placeholder.voter, k}, {join(describe(placeholder.voter), ", ", describe(k))},
                cure);
     }

@@ -1,4 +1,5 @@
 // The process's compile cache: figures, clearing, its folder, and its one warning.
+#include "compiler/base/settings.h"
 #include "compiler/cache/cache.h"
 #include "compiler/compile.h"
 #include "python/bindings/bind_error.h"
@@ -6,11 +7,17 @@
 
 #include <pybind11/stl.h>
 
+#include <utility>
+
 namespace py = pybind11;
 
 namespace quern::python {
 
-void surface_cache_warning() {
+void surface_warnings() {
+    static bool told = false; // under the GIL
+    if (!std::exchange(told, true) && !settings().warning.empty() &&
+        PyErr_WarnEx(PyExc_RuntimeWarning, settings().warning.c_str(), 2) != 0)
+        throw py::error_already_set();
     const std::string warning = process_cache().take_warning();
     if (!warning.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 2) != 0)
         throw py::error_already_set();
@@ -33,7 +40,7 @@ void bind_cache(py::module_& module) {
         result["entries"] = stats.entries;
         result["bytes"] = stats.bytes;
         result["last_miss"] = fields;
-        surface_cache_warning();
+        surface_warnings();
         return result;
     });
     module.def("cache_clear", [] {
@@ -41,7 +48,7 @@ void bind_cache(py::module_& module) {
             py::gil_scoped_release release;
             process_cache().clear();
         }
-        surface_cache_warning();
+        surface_warnings();
     });
     module.def("cache_folder", [] { return process_cache().folder(); });
 }

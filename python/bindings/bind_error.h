@@ -22,6 +22,6 @@ Result guarded(Function&& function, Result failure) noexcept {
 
 // The cache's one warning about its disk, if there is one now, as a RuntimeWarning. Call it after a
 // compile. Throws error_already_set when warnings are errors. Needs the GIL.
-void surface_cache_warning();
+void surface_warnings();
 
 } // namespace quern::python

@@ -53,9 +53,11 @@ ValueError for shapes, CompileError with the lines of `operation` that are at fa
 Source: CuPy, "User-defined kernels"; broadcasting as in NumPy's "General broadcasting rules".)";
 
 // Drops the GIL while the core compiles or runs a long launch. One thread waits for one thing at a time.
+thread_local bool waited = false;
 void drop_gil(bool entering) {
     static thread_local PyThreadState* saved = nullptr;
     if (entering) {
+        waited = true;
         saved = PyEval_SaveThread();
     } else {
         PyEval_RestoreThread(saved);
@@ -217,6 +219,7 @@ PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::siz
                 read.call.stream = to_stream(read.stream, device ? *device : current_device());
             }
             std::vector<Array> made = kernel({converted, static_cast<std::size_t>(given)}, read.call, drop_gil);
+            if (std::exchange(waited, false)) [[unlikely]] surface_warnings();
             return pack_results(spec, arguments, given, made);
         },
         static_cast<PyObject*>(nullptr));

@@ -1,5 +1,5 @@
 // Reads the recorded kernels and makes plans for them.
-#include "corpus.h"
+#include "tests/compiler/compile/corpus.h"
 
 #include <fstream>
 #include <sstream>

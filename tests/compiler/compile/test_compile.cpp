@@ -2,7 +2,8 @@
 // error comes back in the user's own lines, the same from both toolchains.
 #include "compiler/base/error.h"
 #include "compiler/compile.h"
-#include "corpus.h"
+#include "tests/compiler/compile/corpus.h"
+#include "tests/private_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +14,8 @@
 
 namespace quern {
 namespace {
+
+[[maybe_unused]] const auto* const environment = testing::AddGlobalTestEnvironment(new PrivateCache);
 
 struct Program {
     const CorpusKernel* kernel;

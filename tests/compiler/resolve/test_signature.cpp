@@ -55,7 +55,7 @@ TEST(Resolve, GivenOutputsDecideFirst) {
     EXPECT_EQ(resolve(kernel, std::vector{scalar(), array(DType::int8)}).params[0].dtype,
               DType::int8);
     EXPECT_EQ(refusal(kernel, {array(DType::float64), array(DType::float32)}),
-              "kernel 'saxpy': T is both float32 and float64\n"
+              "kernel 'saxpy': T is both float32 and float64 (Type is mismatched.)\n"
               "    T x -> T y\n"
               "    ^      ^\n"
               "    y is float32 (argument 2), x is float64 (argument 1)\n"
@@ -89,7 +89,7 @@ TEST(Resolve, RawArraysVote) {
 TEST(Resolve, TwoArraysDisagree) {
     EXPECT_EQ(refusal(spec("T a, T x, T y", "T out"),
                       {scalar(), array(DType::float32), array(DType::float64)}),
-              "kernel 'saxpy': T is both float32 and float64\n"
+              "kernel 'saxpy': T is both float32 and float64 (Type is mismatched.)\n"
               "    T a, T x, T y -> T out\n"
               "         ^    ^\n"
               "    x is float32 (argument 2), y is float64 (argument 3)\n"
@@ -97,7 +97,7 @@ TEST(Resolve, TwoArraysDisagree) {
     EXPECT_EQ(
         refusal(spec("T x, raw T y, U u, V v", "T out"),
                 {array(DType::int8), array(DType::uint8), array(DType::int8), array(DType::int8)}),
-        "kernel 'saxpy': T is both int8 and uint8\n"
+        "kernel 'saxpy': T is both int8 and uint8 (Type is mismatched.)\n"
         "    T x, raw T y, U u, V v -> T out\n"
         "    ^        ^\n"
         "    x is int8 (argument 1), y is uint8 (argument 2)\n"

@@ -1,15 +1,12 @@
 // A kernel call on a driver that fails: the right error, and nothing lost; what the launch was given, byte for byte.
 #include "compiler/base/error.h"
+#include "tests/private_cache.h"
 #include "tests/runtime/fake_driver.h"
 #include "runtime/kernel/elementwise.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-
-#include <unistd.h>
 
 namespace quern {
 namespace {
@@ -107,22 +104,7 @@ TEST_F(OnFake, ModulesGoWithTheirKernel) {
     EXPECT_EQ(fake.live_modules(), 0u);
 }
 
-// The cache of this process lies in a folder of its own, and the host compiler is the one just built.
-class Environment : public testing::Environment {
-  public:
-    Environment() {
-        folder_ = std::filesystem::temp_directory_path() / ("quern-kernel-test-" + std::to_string(getpid()));
-        setenv("QUERN_CACHE_DIR", folder_.c_str(), 1);
-#ifdef QUERN_CC_FILE
-        setenv("QUERN_CC_LIBRARY", QUERN_CC_FILE, 0);
-#endif
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  private:
-    std::filesystem::path folder_;
-};
-[[maybe_unused]] const auto* const environment = testing::AddGlobalTestEnvironment(new Environment);
+[[maybe_unused]] const auto* const environment = testing::AddGlobalTestEnvironment(new PrivateCache);
 
 } // namespace
 } // namespace quern
