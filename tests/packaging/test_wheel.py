@@ -87,7 +87,7 @@ y = quern.ElementwiseKernel('T x, float32 a', 'T y', 'y = a * x + 1', 'first')(x
 assert quern.asnumpy(y)[10] == 21
 elapsed = time.perf_counter() - began
 import json, os, sys
-maps = open('/proc/self/maps').read().split()
+maps = open('/proc/self/maps').read().split() if os.path.exists('/proc/self/maps') else []
 print(json.dumps({
     'elapsed': elapsed,
     'where': quern.__file__,
@@ -169,19 +169,37 @@ def copy_libraries_of(root: Path, library: Path) -> None:
 
 
 def enter(root: Path) -> list[str] | None:
-    """A command prefix that runs inside the folder with /proc, or None if this machine allows none."""
+    """A command prefix that runs inside the folder, with /proc if that can be had; None if this machine allows none."""
     mount = f'mount -t proc proc "{root}/proc" 2>/dev/null || mount --bind /proc "{root}/proc"'
     inside = f'{mount}; exec chroot "{root}" "$@"'
     user = [] if os.geteuid() == 0 else ["--map-root-user", "--user"]
-    prefix = ["unshare", *user, "--mount", "--pid", "--fork", "sh", "-c", inside, "sh"]
+    ways = [
+        ["unshare", *user, "--mount", "--pid", "--fork", "sh", "-c", inside, "sh"],
+        [
+            "unshare",
+            *user,
+            "--mount",
+            "--pid",
+            "--fork",
+            "--propagation",
+            "unchanged",
+            "chroot",
+            str(root),
+        ],
+        ["chroot", str(root)],
+    ]
+    search = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHONHOME": sys.base_prefix}
     python = os.path.realpath(sys.executable)
-    try:
-        tried = subprocess.run(
-            [*prefix, python, "-c", "open('/proc/self/maps')"], capture_output=True, check=False
-        )
-    except FileNotFoundError:
-        return None
-    return prefix if tried.returncode == 0 else None
+    for prefix in ways:
+        try:
+            tried = subprocess.run(
+                [*prefix, python, "-c", ""], capture_output=True, check=False, env=search
+            )
+        except FileNotFoundError:
+            continue
+        if tried.returncode == 0:
+            return prefix
+    return None
 
 
 @pytest.mark.host
