@@ -11,11 +11,13 @@
 
 namespace quern {
 
+inline constexpr int default_block_size = 128; // threads a block on a GPU
+
 struct ElementwiseCall {
     std::int64_t size = -1;   // `size=`: number of iterations when no array decides it
     bool has_stream = false;  // else the current stream of the arrays' device
     CUstream stream = nullptr;
-    int block_size = 128;     // threads a block on a GPU; <= 0 is a ValueError
+    int block_size = default_block_size; // <= 0 is a ValueError; on the CPU blocks are the plan's own
 };
 
 class ElementwiseKernel {

@@ -1,0 +1,141 @@
+// The emitter of one elementwise kernel: names, declarations and the texts that its loops share. The loops of GPUs are in
+// gpu_loops.cpp, those of the CPU in cpu_loops.cpp.
+#pragma once
+#include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/writer.h"
+
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern {
+
+[[nodiscard]] bool starts_with_any(const std::vector<std::string>& identifiers,
+                                   std::initializer_list<std::string_view> beginnings);
+
+class ElementwiseEmitter {
+  public:
+    ElementwiseEmitter(const ElementwiseSpec& spec, const Signature& signature, const ElementwiseVariant& variant)
+        : spec_(spec), signature_(signature), variant_(variant), layout_(variant.layout), out_(spec.name + ".cu") {
+        // Our own names share a prefix that no text of the user's begins with.
+        while (starts_with_any(spec.facts.identifiers, {q_}) || named_like(q_)) q_ += '_';
+        index_ = layout_.wide ? "unsigned long long" : "unsigned int";
+        signed_ = layout_.wide ? "long long" : "int";
+        int operand = 0;
+        for (std::size_t k = 0; k < spec.params.size(); ++k)
+            if (is_operand(k)) operands_.push_back({k, operand++});
+    }
+
+    [[nodiscard]] std::string emit();
+
+  private:
+    struct OperandRef {
+        std::size_t param;
+        int number;
+    };
+
+    [[nodiscard]] bool named_like(const std::string& prefix) const {
+        return std::any_of(spec_.params.begin(), spec_.params.end(),
+                           [&](const Param& param) { return param.name.starts_with(prefix); });
+    }
+    [[nodiscard]] bool is_operand(std::size_t k) const { return signature_.params[k].is_array && !spec_.params[k].raw; }
+    [[nodiscard]] const Param& param(const OperandRef& ref) const { return spec_.params[ref.param]; }
+    [[nodiscard]] Access access(const OperandRef& ref) const { return layout_.access[static_cast<std::size_t>(ref.number)]; }
+    [[nodiscard]] bool loaded(const OperandRef& ref) const { // its old value matters
+        return !param(ref).output || !(spec_.facts.assigned_first >> ref.param & 1);
+    }
+    [[nodiscard]] bool stored(const OperandRef& ref) const { return param(ref).output || param(ref).non_const; }
+    [[nodiscard]] std::string type(std::size_t k) const {
+        const ResolvedParam& resolved = signature_.params[k];
+        if (spec_.params[k].placeholder) return std::string(1, spec_.params[k].placeholder);
+        return resolved.layout ? resolved.layout->spelling : std::string(row(resolved.dtype).spelling);
+    }
+    [[nodiscard]] std::string type(const OperandRef& ref) const { return type(ref.param); }
+    [[nodiscard]] std::string constness(const Param& param) const { return param.output || param.non_const ? "" : "const "; }
+    [[nodiscard]] std::string own(std::string_view name) const { return q_ + std::string(name); }
+    // A family of names has a word between the prefix and the parameter, so that `q_data_step` is never `q_step`.
+    [[nodiscard]] std::string data(const OperandRef& ref) const { return own(join("data_", param(ref).name)); }
+    [[nodiscard]] std::string nest(std::string_view field) const { return join(q_, "nest.", field); }
+    [[nodiscard]] static std::string axis_name(std::string_view what, int axis) { return join(what, "_", axis); }
+    [[nodiscard]] std::string stride_name(const OperandRef& ref, int axis) const {
+        return join(param(ref).name, "_stride_", axis);
+    }
+
+    [[nodiscard]] std::string element_count() const {
+        if (layout_.strategy == Strategy::vector) return "static_cast<ptrdiff_t>(" + rows_times_inner() + ")";
+        return join("static_cast<ptrdiff_t>(", nest("count"), ")");
+    }
+    [[nodiscard]] std::string rows_times_inner() const { // vector plans know steps; rows = steps / row_steps
+        const std::string inner = nest(axis_name("extent", layout_.ndim - 1));
+        if (layout_.ndim == 1) return inner;
+        return join(nest("by_row.divide("), nest("steps"), ") * ", inner);
+    }
+
+    void reference(const OperandRef& ref, const std::string& element) {
+        out_.line(constness(param(ref)), type(ref), "& ", param(ref).name, " = ", element, ";");
+    }
+
+    // Byte offset of an operand from the axes [0, last].
+    [[nodiscard]] std::string offset(const OperandRef& ref, int last) const {
+        std::string sum;
+        for (int d = 0; d <= last; ++d)
+            sum += join(d ? " + " : "", "static_cast<", signed_, ">(", own(axis_name("at", d)), ") * ",
+                        nest(stride_name(ref, d)));
+        return sum;
+    }
+    [[nodiscard]] std::string shifted(const OperandRef& ref, const std::string& bytes) const {
+        return join("quern::at_byte(", data(ref), ", ", bytes, ")");
+    }
+
+    void grid_loop(const std::string& limit) {
+        out_.open("for (", index_, " ", own("step"), " = static_cast<", index_, ">(blockIdx.x) * blockDim.x + threadIdx.x; ",
+                  own("step"), " < ", limit, "; ", own("step"), " += static_cast<", index_, ">(gridDim.x) * blockDim.x)");
+    }
+
+    // The element of an operand at the axes that split() declared.
+    [[nodiscard]] std::string element(const OperandRef& ref) const {
+        const int inner = layout_.ndim - 1;
+        std::string bytes = inner > 0 ? offset(ref, inner - 1) : "";
+        const std::string last = own(axis_name("at", inner));
+        if (access(ref) == Access::strided)
+            bytes += join(bytes.empty() ? "" : " + ", "static_cast<", signed_, ">(", last, ") * ",
+                          nest(stride_name(ref, inner)));
+        const std::string start = bytes.empty() ? data(ref) : shifted(ref, bytes);
+        return access(ref) == Access::contiguous ? join(start, "[", last, "]") : join("*", start);
+    }
+
+    [[nodiscard]] std::string outer(const OperandRef& ref) const { // start of an operand for the tile's outer axes
+        return layout_.ndim > 2 ? shifted(ref, offset(ref, layout_.ndim - 3)) : data(ref);
+    }
+
+    void head();
+    void nest_struct();
+    void kernel_head();
+    void split(int last, const std::string& position);
+    void locate_tile(int extent);
+    [[nodiscard]] std::string tile_element(const OperandRef& ref, const std::string& start, const std::string& q,
+                                           const std::string& p) const;
+    void body(const std::string& position);
+    void vector_loop();
+    void single_loop();
+    void scattered_loop();
+    void tile_loop();
+    // Gives the text of an operand's first element in the current row.
+    using Start = std::function<std::string(const OperandRef&)>;
+    void row_loop(const std::string& from, const std::string& to, const Start& start, const std::string& position);
+    void range_loop();
+    void blocked_loop();
+
+    const ElementwiseSpec& spec_;
+    const Signature& signature_;
+    const ElementwiseVariant& variant_;
+    const ElementwiseLayout& layout_;
+    Writer out_;
+    std::string q_ = "q_", index_, signed_, declared_;
+    std::vector<OperandRef> operands_;
+};
+
+} // namespace quern
