@@ -1,4 +1,5 @@
-// Puts the rooms of the compiler in a row: emit, key, find or compile, and tell errors in the user's terms.
+// Puts the rooms of the compiler in a row: emit, key, find or compile, and tell errors in the
+// user's terms.
 #include "compiler/compile.h"
 
 #include "compiler/backend/backend.h"
@@ -15,13 +16,16 @@
 namespace quern {
 namespace {
 
-// Generated kernels do not contract a * b + c unless asked to, so that GPU, CPU and NumPy agree to the last bit.
+// Generated kernels do not contract a * b + c unless asked to, so that GPU, CPU and NumPy agree to
+// the last bit.
 std::vector<std::string> effective_options(const std::vector<std::string>& given) {
     const bool decided = std::any_of(given.begin(), given.end(), [](const std::string& option) {
-        return option.find("fmad") != std::string::npos || option.find("use_fast_math") != std::string::npos;
+        return option.find("fmad") != std::string::npos ||
+               option.find("use_fast_math") != std::string::npos;
     });
     std::vector<std::string> options;
-    if (!decided) options.emplace_back("--fmad=false");
+    if (!decided)
+        options.emplace_back("--fmad=false");
     options.insert(options.end(), given.begin(), given.end());
     return options;
 }
@@ -29,7 +33,8 @@ std::vector<std::string> effective_options(const std::vector<std::string>& given
 const std::vector<SourceFile>& prelude_headers() {
     static const std::vector<SourceFile> headers = [] {
         std::vector<SourceFile> made;
-        for (const PreludePiece& piece : prelude_pieces()) made.push_back({std::string(piece.name), std::string(piece.text)});
+        for (const PreludePiece& piece : prelude_pieces())
+            made.push_back({std::string(piece.name), std::string(piece.text)});
         return made;
     }();
     return headers;
@@ -42,12 +47,13 @@ Cache& process_cache() {
     return *cache;
 }
 
-CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature& signature, const ElementwiseVariant& variant,
-                                   const Arch& arch) {
+CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature& signature,
+                                   const ElementwiseVariant& variant, const Arch& arch) {
     CompiledKernel made;
     made.symbol = spec.name;
     made.source = emit_elementwise(spec, signature, variant);
-    if (settings().show_source) std::fprintf(stderr, "%s\n", made.source.c_str());
+    if (settings().show_source)
+        std::fprintf(stderr, "%s\n", made.source.c_str());
 
     const Backend& backend = backend_for(arch.target);
     CompileRequest request;
@@ -67,10 +73,12 @@ CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature&
     key.arch = arch;
     key.format = host_abi_version;
     try {
-        made.binary = process_cache().find_or_compile(key, [&] { return backend.compile(request); });
+        made.binary =
+            process_cache().find_or_compile(key, [&] { return backend.compile(request); });
     } catch (const CompileError& error) {
-        throw CompileError(tell_compile_error(spec, made.source, error.log(), key.backend, arch.name), spec.name, made.source,
-                           error.log());
+        throw CompileError(
+            tell_compile_error(spec, made.source, error.log(), key.backend, arch.name), spec.name,
+            made.source, error.log());
     }
     return made;
 }

@@ -1,4 +1,5 @@
-// Parses the logs of NVRTC ("label(2): error: ...", a line, a caret) and Clang ("label:2:5: error: ...").
+// Parses the logs of NVRTC ("label(2): error: ...", a line, a caret) and Clang ("label:2:5: error:
+// ...").
 #include "compiler/compile_error.h"
 
 #include "compiler/base/text.h"
@@ -24,37 +25,47 @@ std::vector<std::string_view> split_lines(std::string_view text) {
 }
 
 std::optional<std::string_view> user_text(const ElementwiseSpec& spec, std::string_view label) {
-    if (label == operation_label) return spec.operation;
-    if (label == preamble_label) return spec.preamble;
-    if (label == loop_prep_label) return spec.loop_prep;
-    if (label == after_loop_label) return spec.after_loop;
+    if (label == operation_label)
+        return spec.operation;
+    if (label == preamble_label)
+        return spec.preamble;
+    if (label == loop_prep_label)
+        return spec.loop_prep;
+    if (label == after_loop_label)
+        return spec.after_loop;
     return std::nullopt;
 }
 
 std::optional<int> number_at(std::string_view text, std::size_t& at) {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
-    if (error != std::errc{}) return std::nullopt;
+    if (error != std::errc{})
+        return std::nullopt;
     at = static_cast<std::size_t>(end - text.data());
     return value;
 }
 
-// "error: text" or "error #20: text" or "fatal error: text" after a position; the message, or nothing.
+// "error: text" or "error #20: text" or "fatal error: text" after a position; the message, or
+// nothing.
 std::optional<std::string_view> error_text(std::string_view rest) {
     for (const std::string_view word : {"catastrophic error", "fatal error", "error"}) {
-        if (!rest.starts_with(word)) continue;
+        if (!rest.starts_with(word))
+            continue;
         const std::size_t colon = rest.find(": ", word.size());
-        if (colon == std::string_view::npos || colon > word.size() + 12) return std::nullopt;
+        if (colon == std::string_view::npos || colon > word.size() + 12)
+            return std::nullopt;
         return rest.substr(colon + 2);
     }
     return std::nullopt;
 }
 
 std::optional<Diagnostic> parse_nvrtc(std::string_view line) {
-    for (std::size_t open = line.find('('); open != std::string_view::npos; open = line.find('(', open + 1)) {
+    for (std::size_t open = line.find('('); open != std::string_view::npos;
+         open = line.find('(', open + 1)) {
         std::size_t at = open + 1;
         const auto number = number_at(line, at);
-        if (!number || line.substr(at, 3) != "): ") continue;
+        if (!number || line.substr(at, 3) != "): ")
+            continue;
         if (const auto message = error_text(line.substr(at + 3)))
             return Diagnostic{std::string(line.substr(0, open)), *number, 0, std::string(*message)};
     }
@@ -62,29 +73,39 @@ std::optional<Diagnostic> parse_nvrtc(std::string_view line) {
 }
 
 std::optional<Diagnostic> parse_clang(std::string_view line) {
-    for (std::size_t colon = line.find(':'); colon != std::string_view::npos; colon = line.find(':', colon + 1)) {
+    for (std::size_t colon = line.find(':'); colon != std::string_view::npos;
+         colon = line.find(':', colon + 1)) {
         std::size_t at = colon + 1;
         const auto number = number_at(line, at);
-        if (!number || at >= line.size() || line[at] != ':') continue;
+        if (!number || at >= line.size() || line[at] != ':')
+            continue;
         const auto column = number_at(line, ++at);
-        if (!column || line.substr(at, 2) != ": ") continue;
+        if (!column || line.substr(at, 2) != ": ")
+            continue;
         if (const auto message = error_text(line.substr(at + 2)))
-            return Diagnostic{std::string(line.substr(0, colon)), *number, *column, std::string(*message)};
+            return Diagnostic{std::string(line.substr(0, colon)), *number, *column,
+                              std::string(*message)};
     }
     return std::nullopt;
 }
 
-// NVRTC repeats the line without its indentation and puts a caret under it: where is that in the user's own line?
-int column_under_caret(const std::vector<std::string_view>& log, std::size_t from, std::string_view own_line) {
+// NVRTC repeats the line without its indentation and puts a caret under it: where is that in the
+// user's own line?
+int column_under_caret(const std::vector<std::string_view>& log, std::size_t from,
+                       std::string_view own_line) {
     for (std::size_t k = from; k < log.size() && k < from + 4; ++k) {
         const std::size_t caret = log[k].find('^');
-        if (k == 0 || caret == std::string_view::npos || log[k].find_first_not_of(" ^~\t") != std::string_view::npos) continue;
+        if (k == 0 || caret == std::string_view::npos ||
+            log[k].find_first_not_of(" ^~\t") != std::string_view::npos)
+            continue;
         std::string_view shown = log[k - 1];
         const std::size_t indent = std::min(shown.find_first_not_of(" \t"), shown.size());
         shown = shown.substr(indent);
-        while (!shown.empty() && (shown.back() == ' ' || shown.back() == '\r')) shown.remove_suffix(1);
+        while (!shown.empty() && (shown.back() == ' ' || shown.back() == '\r'))
+            shown.remove_suffix(1);
         const std::size_t found = own_line.find(shown);
-        if (found == std::string_view::npos || caret < indent) return 0;
+        if (found == std::string_view::npos || caret < indent)
+            return 0;
         return static_cast<int>(found + caret - indent) + 1;
     }
     return 0;
@@ -93,14 +114,18 @@ int column_under_caret(const std::vector<std::string_view>& log, std::size_t fro
 std::string numbered(std::string_view text, const Diagnostic& at) {
     std::string shown;
     const std::vector<std::string_view> lines = split_lines(text);
-    const int first = std::max(1, at.line - 2), last = std::min(static_cast<int>(lines.size()), at.line + 1);
+    const int first = std::max(1, at.line - 2),
+              last = std::min(static_cast<int>(lines.size()), at.line + 1);
     for (int k = first; k <= last; ++k) {
         shown += fmt::format("    {:>4} | {}\n", k, lines[static_cast<std::size_t>(k - 1)]);
         if (k == at.line && at.column > 0) {
             std::string pad; // tabs stay tabs, so that the caret stands under its character
             for (int c = 1; c < at.column; ++c) {
                 const std::string_view line = lines[static_cast<std::size_t>(k - 1)];
-                pad += static_cast<std::size_t>(c) <= line.size() && line[static_cast<std::size_t>(c - 1)] == '\t' ? '\t' : ' ';
+                pad += static_cast<std::size_t>(c) <= line.size() &&
+                               line[static_cast<std::size_t>(c - 1)] == '\t'
+                           ? '\t'
+                           : ' ';
             }
             shown += join("         | ", pad, "^\n");
         }
@@ -110,36 +135,49 @@ std::string numbered(std::string_view text, const Diagnostic& at) {
 
 } // namespace
 
-std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec& spec, std::string_view source) {
+std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec& spec,
+                                     std::string_view source) {
     std::vector<Diagnostic> errors;
     const std::vector<std::string_view> lines = split_lines(log);
     for (std::size_t k = 0; k < lines.size(); ++k) {
         std::optional<Diagnostic> found = parse_clang(lines[k]);
-        if (!found) found = parse_nvrtc(lines[k]);
-        if (!found) continue;
-        const std::vector<std::string_view> own = split_lines(user_text(spec, found->label).value_or(source));
-        if (found->column == 0 && found->line >= 1 && static_cast<std::size_t>(found->line) <= own.size())
-            found->column = column_under_caret(lines, k + 1, own[static_cast<std::size_t>(found->line - 1)]);
+        if (!found)
+            found = parse_nvrtc(lines[k]);
+        if (!found)
+            continue;
+        const std::vector<std::string_view> own =
+            split_lines(user_text(spec, found->label).value_or(source));
+        if (found->column == 0 && found->line >= 1 &&
+            static_cast<std::size_t>(found->line) <= own.size())
+            found->column =
+                column_under_caret(lines, k + 1, own[static_cast<std::size_t>(found->line - 1)]);
         errors.push_back(*std::move(found));
     }
     return errors;
 }
 
-std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source, std::string_view log,
-                               std::string_view toolchain, std::string_view arch) {
-    std::string text = join("kernel '", spec.name, "' does not compile (", toolchain, ", ", arch, ")\n");
+std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source,
+                               std::string_view log, std::string_view toolchain,
+                               std::string_view arch) {
+    std::string text =
+        join("kernel '", spec.name, "' does not compile (", toolchain, ", ", arch, ")\n");
     const std::vector<Diagnostic> errors = parse_errors(log, spec, source);
     for (std::size_t k = 0; k < errors.size() && k < shown_errors; ++k) {
         const Diagnostic& error = errors[k];
         const std::optional<std::string_view> own = user_text(spec, error.label);
-        text += join("  ", own ? error.label : join("generated code (", error.label, ")"), ", line ", error.line);
-        if (error.column > 0) text += join(", column ", error.column);
+        text += join("  ", own ? error.label : join("generated code (", error.label, ")"),
+                     ", line ", error.line);
+        if (error.column > 0)
+            text += join(", column ", error.column);
         text += join(": ", error.message, "\n", numbered(own.value_or(source), error));
     }
-    if (errors.size() > shown_errors) text += join("  and ", errors.size() - shown_errors, " more\n");
-    if (errors.empty()) text += join(log, "\n");
+    if (errors.size() > shown_errors)
+        text += join("  and ", errors.size() - shown_errors, " more\n");
+    if (errors.empty())
+        text += join(log, "\n");
     text += join("  parameters: ", spec.in_params, " -> ", spec.out_params, "\n");
-    if (!spec.origin.empty()) text += join("  made at ", spec.origin, "\n");
+    if (!spec.origin.empty())
+        text += join("  made at ", spec.origin, "\n");
     text += "  help: the complete log is in `.log`, the generated source in `.source`";
     return text;
 }

@@ -1,4 +1,5 @@
-// A toolchain's log, retold in the user's own terms: which of their texts, line, column, the line itself and a caret.
+// A toolchain's log, retold in the user's own terms: which of their texts, line, column, the line
+// itself and a caret.
 #pragma once
 #include "compiler/spec/kernel_spec.h"
 
@@ -15,11 +16,14 @@ struct Diagnostic {
     std::string message; // without "error:"
 };
 
-// The errors of an NVRTC or Clang log, in order. `lines_of` a label's text serve to find NVRTC's columns.
-[[nodiscard]] std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec& spec, std::string_view source);
+// The errors of an NVRTC or Clang log, in order. `lines_of` a label's text serve to find NVRTC's
+// columns.
+[[nodiscard]] std::vector<Diagnostic>
+parse_errors(std::string_view log, const ElementwiseSpec& spec, std::string_view source);
 
 // The complete message of a CompileError.
-[[nodiscard]] std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source, std::string_view log,
-                                             std::string_view toolchain, std::string_view arch);
+[[nodiscard]] std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source,
+                                             std::string_view log, std::string_view toolchain,
+                                             std::string_view arch);
 
 } // namespace quern

@@ -1,4 +1,5 @@
-// Tests that compile: a kernel cache of their own, gone afterwards, and the host compiler that was just built.
+// Tests that compile: a kernel cache of their own, gone afterwards, and the host compiler that was
+// just built.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -12,7 +13,9 @@ namespace quern {
 
 class PrivateCache : public testing::Environment {
   public:
-    PrivateCache() : folder_(std::filesystem::temp_directory_path() / ("quern-test-" + std::to_string(getpid()))) {
+    PrivateCache()
+        : folder_(std::filesystem::temp_directory_path() /
+                  ("quern-test-" + std::to_string(getpid()))) {
         setenv("QUERN_CACHE_DIR", folder_.c_str(), 1);
 #ifdef QUERN_CC_FILE
         setenv("QUERN_CC_LIBRARY", QUERN_CC_FILE, 0);

@@ -33,14 +33,16 @@ struct Binary {
 class Backend {
   public:
     virtual ~Backend() = default;
-    // Name, version and whatever else of the toolchain can change a binary: "nvrtc 13.0", "clang 19.1.7 (quern cc 1)".
+    // Name, version and whatever else of the toolchain can change a binary: "nvrtc 13.0",
+    // "clang 19.1.7 (quern cc 1)".
     [[nodiscard]] virtual std::string identity() const = 0;
-    // Throws CompileError (what(): the raw log; callers that know the user's lines say it better) or Error.
+    // Throws CompileError (what(): the raw log; callers that know the user's lines say it better)
+    // or Error.
     [[nodiscard]] virtual Binary compile(const CompileRequest& request) const = 0;
 };
 
-// Both are made on first use and live as long as the process; the library behind them is opened by the first call
-// of a member. Throws Error with remedies when the library cannot be had.
+// Both are made on first use and live as long as the process; the library behind them is opened by
+// the first call of a member. Throws Error with remedies when the library cannot be had.
 [[nodiscard]] const Backend& nvrtc_backend();
 [[nodiscard]] const Backend& host_backend();
 [[nodiscard]] const Backend& backend_for(Target target);

@@ -1,4 +1,5 @@
-// 128-bit digests (XXH3) for cache keys and checksums. Not cryptographic: trust comes from file ownership.
+// 128-bit digests (XXH3) for cache keys and checksums. Not cryptographic: trust comes from file
+// ownership.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The one hierarchy of errors. Each says the deed, the values and the cure; Python maps each kind once.
+// The one hierarchy of errors. Each says the deed, the values and the cure; Python maps each kind
+// once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,19 +11,19 @@ namespace quern {
 
 // What a Python user would catch. `bind_error.cpp` maps each kind to one exception type.
 enum class ErrorKind : std::uint8_t {
-    value,            // ValueError
-    type,             // TypeError
-    index,            // IndexError
-    overflow,         // OverflowError
-    not_implemented,  // NotImplementedError
-    runtime,          // RuntimeError
-    io,               // OSError
-    spec,             // SpecError (ValueError)
-    resolve,          // ResolveError (TypeError)
-    undecided,        // UndecidedTypeError (ResolveError and KeyError)
-    compile,          // CompileError (RuntimeError)
-    driver,           // DriverError (RuntimeError)
-    memory,           // OutOfMemoryError (MemoryError)
+    value,           // ValueError
+    type,            // TypeError
+    index,           // IndexError
+    overflow,        // OverflowError
+    not_implemented, // NotImplementedError
+    runtime,         // RuntimeError
+    io,              // OSError
+    spec,            // SpecError (ValueError)
+    resolve,         // ResolveError (TypeError)
+    undecided,       // UndecidedTypeError (ResolveError and KeyError)
+    compile,         // CompileError (RuntimeError)
+    driver,          // DriverError (RuntimeError)
+    memory,          // OutOfMemoryError (MemoryError)
 };
 
 class Error : public std::runtime_error {

@@ -1,10 +1,12 @@
-// What an object made by the host compiler and the host driver agree on. One version number, in every cache key.
+// What an object made by the host compiler and the host driver agree on. One version number, in
+// every cache key.
 //
 // A kernel `saxpy` compiles to two symbols:
-//   __quern_run_saxpy    a HostKernel: runs blocks [first_block, last_block) of a launch, every thread of each
+//   __quern_run_saxpy    a HostKernel: runs blocks [first_block, last_block) of a launch, every
+//   thread of each
 //   __quern_info_saxpy   a HostKernelInfo in read-only data
-// and every __device__, __constant__ or __managed__ variable of the program is a plain global symbol of its C++
-// linkage name. Blocks are numbered x fastest, then y, then z.
+// and every __device__, __constant__ or __managed__ variable of the program is a plain global
+// symbol of its C++ linkage name. Blocks are numbered x fastest, then y, then z.
 #pragma once
 #include <cstdint>
 
@@ -19,8 +21,9 @@ struct HostLaunch {
     std::uint32_t reserved;
 };
 
-// `args` is one packed buffer, each parameter at its HostParam offset; `shared` is this worker's arena of
-// (static + dynamic) shared bytes, 64-byte aligned. Blocks are independent: any thread may run any range.
+// `args` is one packed buffer, each parameter at its HostParam offset; `shared` is this worker's
+// arena of (static + dynamic) shared bytes, 64-byte aligned. Blocks are independent: any thread may
+// run any range.
 using HostKernel = void (*)(const HostLaunch* launch, const void* args, std::uint64_t first_block,
                             std::uint64_t last_block, void* shared);
 

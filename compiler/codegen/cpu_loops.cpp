@@ -3,23 +3,31 @@
 
 namespace quern {
 
-// The innermost CPU loop over [from, to) of one row; `start` gives an operand's first element of that row.
-void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to, const Start& start, const std::string& position) {
+// The innermost CPU loop over [from, to) of one row; `start` gives an operand's first element of
+// that row.
+void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to,
+                                  const Start& start, const std::string& position) {
     const int inner = layout_.ndim - 1;
     for (const OperandRef& ref : operands_) {
         if (access(ref) == Access::repeated && !stored(ref))
-            out_.line("const ", type(ref), " ", own(join("one_", param(ref).name)), " = *", start(ref), ";");
+            out_.line("const ", type(ref), " ", own(join("one_", param(ref).name)), " = *",
+                      start(ref), ";");
         else
-            out_.line(constness(param(ref)), type(ref), "* const ", own(join("row_", param(ref).name)), " = ", start(ref), ";");
+            out_.line(constness(param(ref)), type(ref), "* const ",
+                      own(join("row_", param(ref).name)), " = ", start(ref), ";");
     }
     out_.line("QUERN_INDEPENDENT");
-    out_.open("for (", signed_, " ", own("j"), " = ", from, "; ", own("j"), " < ", to, "; ++", own("j"), ")");
+    out_.open("for (", signed_, " ", own("j"), " = ", from, "; ", own("j"), " < ", to, "; ++",
+              own("j"), ")");
     for (const OperandRef& ref : operands_) {
         const std::string row = own(join("row_", param(ref).name));
-        if (access(ref) == Access::contiguous || access(ref) == Access::tiled) reference(ref, join(row, "[", own("j"), "]"));
+        if (access(ref) == Access::contiguous || access(ref) == Access::tiled)
+            reference(ref, join(row, "[", own("j"), "]"));
         else if (access(ref) != Access::repeated)
-            reference(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ", nest(stride_name(ref, inner)), ")"));
-        else reference(ref, stored(ref) ? join("*", row) : own(join("one_", param(ref).name)));
+            reference(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ",
+                                nest(stride_name(ref, inner)), ")"));
+        else
+            reference(ref, stored(ref) ? join("*", row) : own(join("one_", param(ref).name)));
     }
     body(position);
     out_.close();
@@ -28,26 +36,34 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
 // CPU: this block's share of the elements, row by row.
 void ElementwiseEmitter::range_loop() {
     const int inner = layout_.ndim - 1;
-    out_.line("const ", signed_, " ", own("first"), " = static_cast<", signed_, ">(blockIdx.x * ", nest("share"), ");");
-    out_.line("const ", signed_, " ", own("limit"), " = static_cast<", signed_, ">(", nest("count"), "), ", own("end"), " = ",
-              own("first"), " + static_cast<", signed_, ">(", nest("share"), ");");
-    out_.line("const ", signed_, " ", own("last"), " = ", own("end"), " < ", own("limit"), " ? ", own("end"), " : ",
-              own("limit"), ";");
+    out_.line("const ", signed_, " ", own("first"), " = static_cast<", signed_, ">(blockIdx.x * ",
+              nest("share"), ");");
+    out_.line("const ", signed_, " ", own("limit"), " = static_cast<", signed_, ">(", nest("count"),
+              "), ", own("end"), " = ", own("first"), " + static_cast<", signed_, ">(",
+              nest("share"), ");");
+    out_.line("const ", signed_, " ", own("last"), " = ", own("end"), " < ", own("limit"), " ? ",
+              own("end"), " : ", own("limit"), ";");
     if (inner == 0) {
-        row_loop(own("first"), own("last"), [&](const OperandRef& ref) { return data(ref); }, own("j"));
+        row_loop(
+            own("first"), own("last"), [&](const OperandRef& ref) { return data(ref); }, own("j"));
         return;
     }
-    const std::string extent = join("static_cast<", signed_, ">(", nest(axis_name("by_extent", inner)), ".divisor)");
-    out_.open("for (", signed_, " ", own("step"), " = ", own("first"), "; ", own("step"), " < ", own("last"), ";)");
-    out_.line("const ", signed_, " ", own("row"), " = static_cast<", signed_, ">(", nest(axis_name("by_extent", inner)),
-              ".divide(", own("step"), ")), ", own("from"), " = ", own("step"), " - ", own("row"), " * ", extent, ";");
-    out_.line("const ", signed_, " ", own("left"), " = ", own("last"), " - ", own("step"), ", ", own("here"), " = ", extent,
-              " - ", own("from"), ";");
-    out_.line("const ", signed_, " ", own("to"), " = ", own("from"), " + (", own("left"), " < ", own("here"), " ? ", own("left"),
-              " : ", own("here"), ");");
+    const std::string extent =
+        join("static_cast<", signed_, ">(", nest(axis_name("by_extent", inner)), ".divisor)");
+    out_.open("for (", signed_, " ", own("step"), " = ", own("first"), "; ", own("step"), " < ",
+              own("last"), ";)");
+    out_.line("const ", signed_, " ", own("row"), " = static_cast<", signed_, ">(",
+              nest(axis_name("by_extent", inner)), ".divide(", own("step"), ")), ", own("from"),
+              " = ", own("step"), " - ", own("row"), " * ", extent, ";");
+    out_.line("const ", signed_, " ", own("left"), " = ", own("last"), " - ", own("step"), ", ",
+              own("here"), " = ", extent, " - ", own("from"), ";");
+    out_.line("const ", signed_, " ", own("to"), " = ", own("from"), " + (", own("left"), " < ",
+              own("here"), " ? ", own("left"), " : ", own("here"), ");");
     split(inner - 1, own("row"));
-    row_loop(own("from"), own("to"), [&](const OperandRef& ref) { return shifted(ref, offset(ref, inner - 1)); },
-             join(own("row"), " * ", extent, " + ", own("j")));
+    row_loop(
+        own("from"), own("to"),
+        [&](const OperandRef& ref) { return shifted(ref, offset(ref, inner - 1)); },
+        join(own("row"), " * ", extent, " + ", own("j")));
     out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
 }
@@ -55,34 +71,43 @@ void ElementwiseEmitter::range_loop() {
 // CPU: this block's share of the tiles; inside a tile both the rows and the columns stay in cache.
 void ElementwiseEmitter::blocked_loop() {
     const int inner = layout_.ndim - 1;
-    const auto bound = [&](std::string_view name, std::string_view start, const std::string& limit) {
-        out_.line("const ", index_, " ", own(name), " = ", own(start), " + ", cpu_tile_extent, " < ", limit, " ? ", own(start),
-                  " + ", cpu_tile_extent, " : ", limit, ";");
+    const auto bound = [&](std::string_view name, std::string_view start,
+                           const std::string& limit) {
+        out_.line("const ", index_, " ", own(name), " = ", own(start), " + ", cpu_tile_extent,
+                  " < ", limit, " ? ", own(start), " + ", cpu_tile_extent, " : ", limit, ";");
     };
-    out_.line("const ", index_, " ", own("first"), " = blockIdx.x * ", nest("share"), ", ", own("end"), " = ", own("first"),
-              " + ", nest("share"), ";");
-    out_.open("for (", index_, " ", own("tile"), " = ", own("first"), "; ", own("tile"), " < ", own("end"), " && ", own("tile"),
-              " < ", nest("steps"), "; ++", own("tile"), ")");
+    out_.line("const ", index_, " ", own("first"), " = blockIdx.x * ", nest("share"), ", ",
+              own("end"), " = ", own("first"), " + ", nest("share"), ";");
+    out_.open("for (", index_, " ", own("tile"), " = ", own("first"), "; ", own("tile"), " < ",
+              own("end"), " && ", own("tile"), " < ", nest("steps"), "; ++", own("tile"), ")");
     locate_tile(cpu_tile_extent);
     bound("high_end", "high", nest(axis_name("extent", inner - 1)));
     bound("low_end", "low", nest(axis_name("extent", inner)));
-    for (const OperandRef& ref : operands_) // turned once, on the stack: memory is only ever read along its lines
+    for (const OperandRef& ref :
+         operands_) // turned once, on the stack: memory is only ever read along its lines
         if (access(ref) == Access::tiled) {
-            out_.line(type(ref), " ", own(join("tile_", param(ref).name)), "[", cpu_tile_extent, "][", cpu_tile_extent, "];");
-            out_.line("quern::turn_tile<", cpu_tile_extent, ">(", own(join("tile_", param(ref).name)), ", quern::at_byte(",
-                      outer(ref), ", static_cast<", signed_, ">(", own("low"), ") * ", nest(stride_name(ref, inner)), ") + ",
-                      own("high"), ", ", nest(stride_name(ref, inner)), ", ", own("high_end"), " - ", own("high"), ", ",
-                      own("low_end"), " - ", own("low"), ");");
+            out_.line(type(ref), " ", own(join("tile_", param(ref).name)), "[", cpu_tile_extent,
+                      "][", cpu_tile_extent, "];");
+            out_.line("quern::turn_tile<", cpu_tile_extent, ">(",
+                      own(join("tile_", param(ref).name)), ", quern::at_byte(", outer(ref),
+                      ", static_cast<", signed_, ">(", own("low"), ") * ",
+                      nest(stride_name(ref, inner)), ") + ", own("high"), ", ",
+                      nest(stride_name(ref, inner)), ", ", own("high_end"), " - ", own("high"),
+                      ", ", own("low_end"), " - ", own("low"), ");");
         }
-    out_.open("for (", index_, " ", own("q"), " = ", own("high"), "; ", own("q"), " < ", own("high_end"), "; ++", own("q"), ")");
-    row_loop(join("static_cast<", signed_, ">(", own("low"), ")"), join("static_cast<", signed_, ">(", own("low_end"), ")"),
-             [&](const OperandRef& ref) {
-                 if (access(ref) == Access::tiled)
-                     return join(own(join("tile_", param(ref).name)), "[", own("q"), " - ", own("high"), "] - ", own("low"));
-                 return join("quern::at_byte(", outer(ref), ", static_cast<", signed_, ">(", own("q"), ") * ",
-                             nest(stride_name(ref, inner - 1)), ")");
-             },
-             "0"); // as in tile_loop: no position is seen
+    out_.open("for (", index_, " ", own("q"), " = ", own("high"), "; ", own("q"), " < ",
+              own("high_end"), "; ++", own("q"), ")");
+    row_loop(
+        join("static_cast<", signed_, ">(", own("low"), ")"),
+        join("static_cast<", signed_, ">(", own("low_end"), ")"),
+        [&](const OperandRef& ref) {
+            if (access(ref) == Access::tiled)
+                return join(own(join("tile_", param(ref).name)), "[", own("q"), " - ", own("high"),
+                            "] - ", own("low"));
+            return join("quern::at_byte(", outer(ref), ", static_cast<", signed_, ">(", own("q"),
+                        ") * ", nest(stride_name(ref, inner - 1)), ")");
+        },
+        "0"); // as in tile_loop: no position is seen
     out_.close();
     out_.close();
 }

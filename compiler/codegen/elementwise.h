@@ -1,4 +1,5 @@
-// A signature and a plan become CUDA C++ that a person would sign. The same input gives the same bytes everywhere.
+// A signature and a plan become CUDA C++ that a person would sign. The same input gives the same
+// bytes everywhere.
 #pragma once
 #include "compiler/codegen/nest.h"
 #include "compiler/resolve/signature.h"
@@ -29,7 +30,8 @@ struct ElementwiseVariant {
                                            const ElementwiseVariant& variant);
 
 // Names of the prelude pieces that the text includes, in order.
-[[nodiscard]] std::vector<std::string> elementwise_pieces(const ElementwiseSpec& spec, const Signature& signature);
+[[nodiscard]] std::vector<std::string> elementwise_pieces(const ElementwiseSpec& spec,
+                                                          const Signature& signature);
 
 // The labels under which compilers name the user's own texts in diagnostics.
 inline constexpr std::string_view operation_label = "operation", preamble_label = "preamble",

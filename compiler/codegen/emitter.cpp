@@ -1,4 +1,5 @@
-// What every loop shares: the head of the text, the struct of the nest, the parameters, the user's body.
+// What every loop shares: the head of the text, the struct of the nest, the parameters, the user's
+// body.
 #include "compiler/codegen/emitter.h"
 
 namespace quern {
@@ -9,11 +10,21 @@ std::string ElementwiseEmitter::emit() {
     kernel_head();
     out_.user(loop_prep_label, spec_.loop_prep, ";");
     switch (layout_.strategy) {
-    case Strategy::vector: vector_loop(); break;
-    case Strategy::scattered: layout_.lanes == 1 ? single_loop() : scattered_loop(); break;
-    case Strategy::tile: tile_loop(); break;
-    case Strategy::range: range_loop(); break;
-    case Strategy::blocked: blocked_loop(); break;
+    case Strategy::vector:
+        vector_loop();
+        break;
+    case Strategy::scattered:
+        layout_.lanes == 1 ? single_loop() : scattered_loop();
+        break;
+    case Strategy::tile:
+        tile_loop();
+        break;
+    case Strategy::range:
+        range_loop();
+        break;
+    case Strategy::blocked:
+        blocked_loop();
+        break;
     }
     out_.user(after_loop_label, spec_.after_loop, ";");
     out_.close();
@@ -25,14 +36,17 @@ void ElementwiseEmitter::head() {
     for (std::size_t k = 0; k < spec_.params.size(); ++k) {
         const ResolvedParam& resolved = signature_.params[k];
         std::string& list = spec_.params[k].output ? results : arguments;
-        if (!list.empty()) list += ", ";
+        if (!list.empty())
+            list += ", ";
         list += join(spec_.params[k].raw ? "raw " : "", spec_.params[k].name, ": ",
                      resolved.layout ? std::string_view("structure") : row(resolved.dtype).name,
                      resolved.is_array ? "[n]" : "");
     }
-    out_.line("// quern | elementwise | ", spec_.name, "(", arguments, ") -> ", results.empty() ? "nothing" : results);
+    out_.line("// quern | elementwise | ", spec_.name, "(", arguments, ") -> ",
+              results.empty() ? "nothing" : results);
     out_.line("// plan: ", describe(layout_));
-    for (const std::string& piece : elementwise_pieces(spec_, signature_)) out_.line("#include \"", piece, "\"");
+    for (const std::string& piece : elementwise_pieces(spec_, signature_))
+        out_.line("#include \"", piece, "\"");
     out_.blank();
     for (const ResolvedParam& resolved : signature_.params)
         if (resolved.layout && declared_.find(resolved.layout->spelling) == std::string::npos) {
@@ -50,16 +64,34 @@ void ElementwiseEmitter::nest_struct() {
     out_.open("struct ", own("nest_type"));
     for (const NestField& field : nest_fields(layout_)) {
         switch (field.kind) {
-        case Kind::steps: out_.line(index_, " steps;"); break;
-        case Kind::count: out_.line(index_, " count;"); break;
-        case Kind::share: out_.line(index_, " share;"); break;
-        case Kind::shift: out_.line(index_, " shift;"); break;
-        case Kind::extent: out_.line(index_, " ", axis_name("extent", field.axis), ";"); break;
-        case Kind::divisor: out_.line("quern::Divisor<", index_, "> ", axis_name("by_extent", field.axis), ";"); break;
-        case Kind::row_steps: out_.line("quern::Divisor<", index_, "> by_row;"); break;
-        case Kind::tiles: out_.line("quern::Divisor<", index_, "> ", axis_name("by_tiles", field.axis), ";"); break;
+        case Kind::steps:
+            out_.line(index_, " steps;");
+            break;
+        case Kind::count:
+            out_.line(index_, " count;");
+            break;
+        case Kind::share:
+            out_.line(index_, " share;");
+            break;
+        case Kind::shift:
+            out_.line(index_, " shift;");
+            break;
+        case Kind::extent:
+            out_.line(index_, " ", axis_name("extent", field.axis), ";");
+            break;
+        case Kind::divisor:
+            out_.line("quern::Divisor<", index_, "> ", axis_name("by_extent", field.axis), ";");
+            break;
+        case Kind::row_steps:
+            out_.line("quern::Divisor<", index_, "> by_row;");
+            break;
+        case Kind::tiles:
+            out_.line("quern::Divisor<", index_, "> ", axis_name("by_tiles", field.axis), ";");
+            break;
         case Kind::stride:
-            out_.line(signed_, " ", stride_name(operands_[static_cast<std::size_t>(field.operand)], field.axis), ";");
+            out_.line(signed_, " ",
+                      stride_name(operands_[static_cast<std::size_t>(field.operand)], field.axis),
+                      ";");
             break;
         }
     }
@@ -74,24 +106,31 @@ void ElementwiseEmitter::kernel_head() {
         const Param& p = spec_.params[k];
         if (p.raw) {
             const RawLayout& layout = variant_.raw[raw++];
-            list += join(p.output ? "" : "const ", "CArray<", constness(p), type(k), ", ", int{layout.ndim}, ", ",
-                         layout.c_contiguous, ", ", layout.narrow, "> ", p.name, ", ");
+            list += join(p.output ? "" : "const ", "CArray<", constness(p), type(k), ", ",
+                         int{layout.ndim}, ", ", layout.c_contiguous, ", ", layout.narrow, "> ",
+                         p.name, ", ");
         } else if (signature_.params[k].is_array) {
             list += join(constness(p), type(k), "* ", own(join("data_", p.name)), ", ");
         } else {
             list += join(constness(p), type(k), " ", p.name, ", ");
         }
     }
-    if (variant_.indexer) list += join("const CIndexer<", int{layout_.ndim}, "> ", own("indexer"), ", ");
-    out_.open("extern \"C\" __global__ void ", spec_.name, "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
-    if (variant_.indexer) out_.line("CIndexer<", int{layout_.ndim}, "> _ind = ", own("indexer"), ";");
-    if (spec_.facts.uses_n) out_.line("const ptrdiff_t n = ", variant_.indexer ? "_ind.size()" : element_count(), ";");
+    if (variant_.indexer)
+        list += join("const CIndexer<", int{layout_.ndim}, "> ", own("indexer"), ", ");
+    out_.open("extern \"C\" __global__ void ", spec_.name, "(", list, "const ", own("nest_type"),
+              " ", own("nest"), ")");
+    if (variant_.indexer)
+        out_.line("CIndexer<", int{layout_.ndim}, "> _ind = ", own("indexer"), ";");
+    if (spec_.facts.uses_n)
+        out_.line("const ptrdiff_t n = ", variant_.indexer ? "_ind.size()" : element_count(), ";");
 }
 
 // The user's body, its variables already in scope.
 void ElementwiseEmitter::body(const std::string& position) {
-    if (spec_.facts.uses_i || variant_.indexer) out_.line("const ptrdiff_t i = ", position, ";");
-    if (variant_.indexer) out_.line("_ind.set(i);");
+    if (spec_.facts.uses_i || variant_.indexer)
+        out_.line("const ptrdiff_t i = ", position, ";");
+    if (variant_.indexer)
+        out_.line("_ind.set(i);");
     out_.open();
     out_.user(operation_label, spec_.operation, ";");
     out_.close();
@@ -105,8 +144,8 @@ void ElementwiseEmitter::split(int last, const std::string& position) {
     }
     out_.line(index_, " ", own("rest"), " = ", position, ";");
     for (int d = last; d > 0; --d) {
-        out_.line("const ", index_, " ", own(axis_name("above", d)), " = ", nest(axis_name("by_extent", d)), ".divide(",
-                  own("rest"), ");");
+        out_.line("const ", index_, " ", own(axis_name("above", d)), " = ",
+                  nest(axis_name("by_extent", d)), ".divide(", own("rest"), ");");
         out_.line("const ", index_, " ", own(axis_name("at", d)), " = ", own("rest"), " - ",
                   own(axis_name("above", d)), " * ", nest(axis_name("by_extent", d)), ".divisor;");
         out_.line(own("rest"), " = ", own(axis_name("above", d)), ";");
@@ -114,13 +153,16 @@ void ElementwiseEmitter::split(int last, const std::string& position) {
     out_.line("const ", index_, " ", own("at_0"), " = ", own("rest"), ";");
 }
 
-// Position of a tile: own("at_<d>") for the outer axes, own("low")/own("high") where the tile starts along the last two.
+// Position of a tile: own("at_<d>") for the outer axes, own("low")/own("high") where the tile
+// starts along the last two.
 void ElementwiseEmitter::locate_tile(int extent) {
     const int inner = layout_.ndim - 1;
-    const auto cut = [&](int axis, std::string_view start, const std::string& from, std::string_view above) {
+    const auto cut = [&](int axis, std::string_view start, const std::string& from,
+                         std::string_view above) {
         const std::string by = nest(axis_name("by_tiles", axis));
         out_.line("const ", index_, " ", own(above), " = ", by, ".divide(", from, ");");
-        out_.line("const ", index_, " ", own(start), " = (", from, " - ", own(above), " * ", by, ".divisor) * ", extent, ";");
+        out_.line("const ", index_, " ", own(start), " = (", from, " - ", own(above), " * ", by,
+                  ".divisor) * ", extent, ";");
     };
     cut(inner, "low", own("tile"), "above_low");
     if (layout_.ndim == 2) {
@@ -132,17 +174,21 @@ void ElementwiseEmitter::locate_tile(int extent) {
 }
 
 // The element at (high, low) positions `q` and `p`, from `start`.
-std::string ElementwiseEmitter::tile_element(const OperandRef& ref, const std::string& start, const std::string& q,
-                                       const std::string& p) const {
+std::string ElementwiseEmitter::tile_element(const OperandRef& ref, const std::string& start,
+                                             const std::string& q, const std::string& p) const {
     const int inner = layout_.ndim - 1;
     const auto times = [&](const std::string& position, int axis) {
         return join("static_cast<", signed_, ">(", position, ") * ", nest(stride_name(ref, axis)));
     };
     switch (access(ref)) {
-    case Access::contiguous: return join("quern::at_byte(", start, ", ", times(q, inner - 1), ")[", p, "]");
-    case Access::repeated: return join("*quern::at_byte(", start, ", ", times(q, inner - 1), ")");
-    case Access::tiled: return join("quern::at_byte(", start, ", ", times(p, inner), ")[", q, "]");
-    case Access::strided: break;
+    case Access::contiguous:
+        return join("quern::at_byte(", start, ", ", times(q, inner - 1), ")[", p, "]");
+    case Access::repeated:
+        return join("*quern::at_byte(", start, ", ", times(q, inner - 1), ")");
+    case Access::tiled:
+        return join("quern::at_byte(", start, ", ", times(p, inner), ")[", q, "]");
+    case Access::strided:
+        break;
     }
     return join("*quern::at_byte(", start, ", ", times(q, inner - 1), " + ", times(p, inner), ")");
 }

@@ -1,5 +1,5 @@
-// The emitter of one elementwise kernel: names, declarations and the texts that its loops share. The loops of GPUs are in
-// gpu_loops.cpp, those of the CPU in cpu_loops.cpp.
+// The emitter of one elementwise kernel: names, declarations and the texts that its loops share.
+// The loops of GPUs are in gpu_loops.cpp, those of the CPU in cpu_loops.cpp.
 #pragma once
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/writer.h"
@@ -18,15 +18,19 @@ namespace quern {
 
 class ElementwiseEmitter {
   public:
-    ElementwiseEmitter(const ElementwiseSpec& spec, const Signature& signature, const ElementwiseVariant& variant)
-        : spec_(spec), signature_(signature), variant_(variant), layout_(variant.layout), out_(spec.name + ".cu") {
+    ElementwiseEmitter(const ElementwiseSpec& spec, const Signature& signature,
+                       const ElementwiseVariant& variant)
+        : spec_(spec), signature_(signature), variant_(variant), layout_(variant.layout),
+          out_(spec.name + ".cu") {
         // Our own names share a prefix that no text of the user's begins with.
-        while (starts_with_any(spec.facts.identifiers, {q_}) || named_like(q_)) q_ += '_';
+        while (starts_with_any(spec.facts.identifiers, {q_}) || named_like(q_))
+            q_ += '_';
         index_ = layout_.wide ? "unsigned long long" : "unsigned int";
         signed_ = layout_.wide ? "long long" : "int";
         int operand = 0;
         for (std::size_t k = 0; k < spec.params.size(); ++k)
-            if (is_operand(k)) operands_.push_back({k, operand++});
+            if (is_operand(k))
+                operands_.push_back({k, operand++});
     }
 
     [[nodiscard]] std::string emit();
@@ -41,36 +45,58 @@ class ElementwiseEmitter {
         return std::any_of(spec_.params.begin(), spec_.params.end(),
                            [&](const Param& param) { return param.name.starts_with(prefix); });
     }
-    [[nodiscard]] bool is_operand(std::size_t k) const { return signature_.params[k].is_array && !spec_.params[k].raw; }
-    [[nodiscard]] const Param& param(const OperandRef& ref) const { return spec_.params[ref.param]; }
-    [[nodiscard]] Access access(const OperandRef& ref) const { return layout_.access[static_cast<std::size_t>(ref.number)]; }
+    [[nodiscard]] bool is_operand(std::size_t k) const {
+        return signature_.params[k].is_array && !spec_.params[k].raw;
+    }
+    [[nodiscard]] const Param& param(const OperandRef& ref) const {
+        return spec_.params[ref.param];
+    }
+    [[nodiscard]] Access access(const OperandRef& ref) const {
+        return layout_.access[static_cast<std::size_t>(ref.number)];
+    }
     [[nodiscard]] bool loaded(const OperandRef& ref) const { // its old value matters
         return !param(ref).output || !(spec_.facts.assigned_first >> ref.param & 1);
     }
-    [[nodiscard]] bool stored(const OperandRef& ref) const { return param(ref).output || param(ref).non_const; }
+    [[nodiscard]] bool stored(const OperandRef& ref) const {
+        return param(ref).output || param(ref).non_const;
+    }
     [[nodiscard]] std::string type(std::size_t k) const {
         const ResolvedParam& resolved = signature_.params[k];
-        if (spec_.params[k].placeholder) return std::string(1, spec_.params[k].placeholder);
-        return resolved.layout ? resolved.layout->spelling : std::string(row(resolved.dtype).spelling);
+        if (spec_.params[k].placeholder)
+            return std::string(1, spec_.params[k].placeholder);
+        return resolved.layout ? resolved.layout->spelling
+                               : std::string(row(resolved.dtype).spelling);
     }
     [[nodiscard]] std::string type(const OperandRef& ref) const { return type(ref.param); }
-    [[nodiscard]] std::string constness(const Param& param) const { return param.output || param.non_const ? "" : "const "; }
+    [[nodiscard]] std::string constness(const Param& param) const {
+        return param.output || param.non_const ? "" : "const ";
+    }
     [[nodiscard]] std::string own(std::string_view name) const { return q_ + std::string(name); }
-    // A family of names has a word between the prefix and the parameter, so that `q_data_step` is never `q_step`.
-    [[nodiscard]] std::string data(const OperandRef& ref) const { return own(join("data_", param(ref).name)); }
-    [[nodiscard]] std::string nest(std::string_view field) const { return join(q_, "nest.", field); }
-    [[nodiscard]] static std::string axis_name(std::string_view what, int axis) { return join(what, "_", axis); }
+    // A family of names has a word between the prefix and the parameter, so that `q_data_step` is
+    // never `q_step`.
+    [[nodiscard]] std::string data(const OperandRef& ref) const {
+        return own(join("data_", param(ref).name));
+    }
+    [[nodiscard]] std::string nest(std::string_view field) const {
+        return join(q_, "nest.", field);
+    }
+    [[nodiscard]] static std::string axis_name(std::string_view what, int axis) {
+        return join(what, "_", axis);
+    }
     [[nodiscard]] std::string stride_name(const OperandRef& ref, int axis) const {
         return join(param(ref).name, "_stride_", axis);
     }
 
     [[nodiscard]] std::string element_count() const {
-        if (layout_.strategy == Strategy::vector) return "static_cast<ptrdiff_t>(" + rows_times_inner() + ")";
+        if (layout_.strategy == Strategy::vector)
+            return "static_cast<ptrdiff_t>(" + rows_times_inner() + ")";
         return join("static_cast<ptrdiff_t>(", nest("count"), ")");
     }
-    [[nodiscard]] std::string rows_times_inner() const { // vector plans know steps; rows = steps / row_steps
+    [[nodiscard]] std::string
+    rows_times_inner() const { // vector plans know steps; rows = steps / row_steps
         const std::string inner = nest(axis_name("extent", layout_.ndim - 1));
-        if (layout_.ndim == 1) return inner;
+        if (layout_.ndim == 1)
+            return inner;
         return join(nest("by_row.divide("), nest("steps"), ") * ", inner);
     }
 
@@ -82,8 +108,8 @@ class ElementwiseEmitter {
     [[nodiscard]] std::string offset(const OperandRef& ref, int last) const {
         std::string sum;
         for (int d = 0; d <= last; ++d)
-            sum += join(d ? " + " : "", "static_cast<", signed_, ">(", own(axis_name("at", d)), ") * ",
-                        nest(stride_name(ref, d)));
+            sum += join(d ? " + " : "", "static_cast<", signed_, ">(", own(axis_name("at", d)),
+                        ") * ", nest(stride_name(ref, d)));
         return sum;
     }
     [[nodiscard]] std::string shifted(const OperandRef& ref, const std::string& bytes) const {
@@ -91,8 +117,9 @@ class ElementwiseEmitter {
     }
 
     void grid_loop(const std::string& limit) {
-        out_.open("for (", index_, " ", own("step"), " = static_cast<", index_, ">(blockIdx.x) * blockDim.x + threadIdx.x; ",
-                  own("step"), " < ", limit, "; ", own("step"), " += static_cast<", index_, ">(gridDim.x) * blockDim.x)");
+        out_.open("for (", index_, " ", own("step"), " = static_cast<", index_,
+                  ">(blockIdx.x) * blockDim.x + threadIdx.x; ", own("step"), " < ", limit, "; ",
+                  own("step"), " += static_cast<", index_, ">(gridDim.x) * blockDim.x)");
     }
 
     // The element of an operand at the axes that split() declared.
@@ -107,7 +134,8 @@ class ElementwiseEmitter {
         return access(ref) == Access::contiguous ? join(start, "[", last, "]") : join("*", start);
     }
 
-    [[nodiscard]] std::string outer(const OperandRef& ref) const { // start of an operand for the tile's outer axes
+    [[nodiscard]] std::string
+    outer(const OperandRef& ref) const { // start of an operand for the tile's outer axes
         return layout_.ndim > 2 ? shifted(ref, offset(ref, layout_.ndim - 3)) : data(ref);
     }
 
@@ -116,8 +144,8 @@ class ElementwiseEmitter {
     void kernel_head();
     void split(int last, const std::string& position);
     void locate_tile(int extent);
-    [[nodiscard]] std::string tile_element(const OperandRef& ref, const std::string& start, const std::string& q,
-                                           const std::string& p) const;
+    [[nodiscard]] std::string tile_element(const OperandRef& ref, const std::string& start,
+                                           const std::string& q, const std::string& p) const;
     void body(const std::string& position);
     void vector_loop();
     void single_loop();
@@ -125,7 +153,8 @@ class ElementwiseEmitter {
     void tile_loop();
     // Gives the text of an operand's first element in the current row.
     using Start = std::function<std::string(const OperandRef&)>;
-    void row_loop(const std::string& from, const std::string& to, const Start& start, const std::string& position);
+    void row_loop(const std::string& from, const std::string& to, const Start& start,
+                  const std::string& position);
     void range_loop();
     void blocked_loop();
 

@@ -1,4 +1,5 @@
-// Loops of GPU kernels: packs of neighbours, scattered elements, one element a thread, tiles through shared memory.
+// Loops of GPU kernels: packs of neighbours, scattered elements, one element a thread, tiles
+// through shared memory.
 #include "compiler/codegen/emitter.h"
 
 namespace quern {
@@ -9,44 +10,51 @@ void ElementwiseEmitter::vector_loop() {
     grid_loop(nest("steps"));
     std::string column = own("step");
     if (inner > 0) {
-        out_.line("const ", index_, " ", own("row"), " = ", nest("by_row"), ".divide(", own("step"), ");");
+        out_.line("const ", index_, " ", own("row"), " = ", nest("by_row"), ".divide(", own("step"),
+                  ");");
         column = join("(", own("step"), " - ", own("row"), " * ", nest("by_row"), ".divisor)");
         split(inner - 1, own("row"));
     }
     const std::string extent = nest(axis_name("extent", inner));
-    out_.line("const ", signed_, " ", own("base"), " = static_cast<", signed_, ">(", column, " * ", lanes,
-              layout_.peel ? join(" - ", nest("shift")) : "", ");");
+    out_.line("const ", signed_, " ", own("base"), " = static_cast<", signed_, ">(", column, " * ",
+              lanes, layout_.peel ? join(" - ", nest("shift")) : "", ");");
     out_.line("const ", signed_, " ", own("begin"), " = ",
-              layout_.peel ? join(own("base"), " < 0 ? -", own("base"), " : 0") : "0", ", ", own("end"),
-              " = static_cast<", signed_, ">(", extent, ") - ", own("base"), ";");
+              layout_.peel ? join(own("base"), " < 0 ? -", own("base"), " : 0") : "0", ", ",
+              own("end"), " = static_cast<", signed_, ">(", extent, ") - ", own("base"), ";");
     for (const OperandRef& ref : operands_) {
         const std::string start = inner > 0 ? shifted(ref, offset(ref, inner - 1)) : data(ref);
         if (access(ref) == Access::repeated) {
             out_.line(constness(param(ref)), type(ref), "& ", param(ref).name, " = *", start, ";");
             continue;
         }
-        out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ", start, " + ",
-                  own("base"), ";");
-        out_.line("quern::Pack<", type(ref), ", ", lanes, "> ", own(join("pack_", param(ref).name)), ";");
+        out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ",
+                  start, " + ", own("base"), ";");
+        out_.line("quern::Pack<", type(ref), ", ", lanes, "> ", own(join("pack_", param(ref).name)),
+                  ";");
     }
     for (const OperandRef& ref : operands_)
         if (access(ref) != Access::repeated && loaded(ref))
-            out_.line(own(join("pack_", param(ref).name)), ".load(", own(join("at_", param(ref).name)), ", ",
-                      own("begin"), ", ", own("end"), ");");
+            out_.line(own(join("pack_", param(ref).name)), ".load(",
+                      own(join("at_", param(ref).name)), ", ", own("begin"), ", ", own("end"),
+                      ");");
     out_.line("#pragma unroll");
-    out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++", own("lane"), ")");
-    out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ", own("end"), ")");
+    out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++", own("lane"),
+              ")");
+    out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ", own("end"),
+              ")");
     for (const OperandRef& ref : operands_)
         if (access(ref) != Access::repeated)
             reference(ref, join(own(join("pack_", param(ref).name)), "[", own("lane"), "]"));
     const std::string in_row = join("static_cast<ptrdiff_t>(", own("base"), ") + ", own("lane"));
-    body(inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent, " + ", in_row) : in_row);
+    body(inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent, " + ", in_row)
+                   : in_row);
     out_.close();
     out_.close();
     for (const OperandRef& ref : operands_)
         if (access(ref) != Access::repeated && stored(ref))
-            out_.line(own(join("pack_", param(ref).name)), ".store(", own(join("at_", param(ref).name)), ", ",
-                      own("begin"), ", ", own("end"), ");");
+            out_.line(own(join("pack_", param(ref).name)), ".store(",
+                      own(join("at_", param(ref).name)), ", ", own("begin"), ", ", own("end"),
+                      ");");
     out_.close();
 }
 
@@ -54,7 +62,8 @@ void ElementwiseEmitter::vector_loop() {
 void ElementwiseEmitter::single_loop() {
     grid_loop(nest("count"));
     split(layout_.ndim - 1, own("step"));
-    for (const OperandRef& ref : operands_) reference(ref, element(ref));
+    for (const OperandRef& ref : operands_)
+        reference(ref, element(ref));
     body(join("static_cast<ptrdiff_t>(", own("step"), ")"));
     out_.close();
 }
@@ -62,17 +71,21 @@ void ElementwiseEmitter::single_loop() {
 // A few elements a thread, a block apart: all loads first, then the bodies, then the stores.
 void ElementwiseEmitter::scattered_loop() {
     const int lanes = layout_.lanes;
-    out_.open("for (", index_, " ", own("first"), " = static_cast<", index_, ">(blockIdx.x) * blockDim.x * ", lanes,
-              " + threadIdx.x; ", own("first"), " < ", nest("count"), "; ", own("first"), " += static_cast<", index_,
+    out_.open("for (", index_, " ", own("first"), " = static_cast<", index_,
+              ">(blockIdx.x) * blockDim.x * ", lanes, " + threadIdx.x; ", own("first"), " < ",
+              nest("count"), "; ", own("first"), " += static_cast<", index_,
               ">(gridDim.x) * blockDim.x * ", lanes, ")");
     for (const OperandRef& ref : operands_) {
         out_.line(type(ref), " ", own(join("lanes_", param(ref).name)), "[", lanes, "];");
-        if (stored(ref)) out_.line(type(ref), "* ", own(join("places_", param(ref).name)), "[", lanes, "];");
+        if (stored(ref))
+            out_.line(type(ref), "* ", own(join("places_", param(ref).name)), "[", lanes, "];");
     }
     const auto each_lane = [&](auto&& inside) {
         out_.line("#pragma unroll");
-        out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++", own("lane"), ")");
-        out_.line("const ", index_, " ", own("step"), " = ", own("first"), " + ", own("lane"), " * blockDim.x;");
+        out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++",
+                  own("lane"), ")");
+        out_.line("const ", index_, " ", own("step"), " = ", own("first"), " + ", own("lane"),
+                  " * blockDim.x;");
         out_.open("if (", own("step"), " < ", nest("count"), ")");
         inside();
         out_.close();
@@ -84,17 +97,21 @@ void ElementwiseEmitter::scattered_loop() {
     each_lane([&] {
         split(layout_.ndim - 1, own("step"));
         for (const OperandRef& ref : operands_) {
-            if (stored(ref)) out_.line(lane_of("places_", ref), " = &", element(ref), ";");
-            if (loaded(ref)) out_.line(lane_of("lanes_", ref), " = ", element(ref), ";");
+            if (stored(ref))
+                out_.line(lane_of("places_", ref), " = &", element(ref), ";");
+            if (loaded(ref))
+                out_.line(lane_of("lanes_", ref), " = ", element(ref), ";");
         }
     });
     each_lane([&] {
-        for (const OperandRef& ref : operands_) reference(ref, lane_of("lanes_", ref));
+        for (const OperandRef& ref : operands_)
+            reference(ref, lane_of("lanes_", ref));
         body(join("static_cast<ptrdiff_t>(", own("step"), ")"));
     });
     each_lane([&] {
         for (const OperandRef& ref : operands_)
-            if (stored(ref)) out_.line("*", lane_of("places_", ref), " = ", lane_of("lanes_", ref), ";");
+            if (stored(ref))
+                out_.line("*", lane_of("places_", ref), " = ", lane_of("lanes_", ref), ";");
     });
     out_.close();
 }
@@ -102,60 +119,71 @@ void ElementwiseEmitter::scattered_loop() {
 // Operands whose fast axis is the tile's other one are read along it, and turned in shared memory.
 void ElementwiseEmitter::tile_loop() {
     const int inner = layout_.ndim - 1, rounds = tile_extent / tile_rows;
-    const std::string limit_q = nest(axis_name("extent", inner - 1)), limit_p = nest(axis_name("extent", inner));
+    const std::string limit_q = nest(axis_name("extent", inner - 1)),
+                      limit_p = nest(axis_name("extent", inner));
     for (const OperandRef& ref : operands_)
         if (access(ref) == Access::tiled)
-            out_.line("__shared__ ", type(ref), " ", own(join("tile_", param(ref).name)), "[", tile_extent, "][",
-                      tile_extent + 1, "];");
-    out_.line("const ", index_, " ", own("column"), " = threadIdx.x % ", tile_extent, ", ", own("line"), " = threadIdx.x / ",
-              tile_extent, ";");
-    out_.open("for (", index_, " ", own("tile"), " = blockIdx.x; ", own("tile"), " < ", nest("steps"), "; ", own("tile"),
-              " += gridDim.x)");
+            out_.line("__shared__ ", type(ref), " ", own(join("tile_", param(ref).name)), "[",
+                      tile_extent, "][", tile_extent + 1, "];");
+    out_.line("const ", index_, " ", own("column"), " = threadIdx.x % ", tile_extent, ", ",
+              own("line"), " = threadIdx.x / ", tile_extent, ";");
+    out_.open("for (", index_, " ", own("tile"), " = blockIdx.x; ", own("tile"), " < ",
+              nest("steps"), "; ", own("tile"), " += gridDim.x)");
     locate_tile(tile_extent);
     for (const OperandRef& ref : operands_) {
-        out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ", outer(ref), ";");
+        out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ",
+                  outer(ref), ";");
         if (access(ref) != Access::tiled)
             out_.line(type(ref), " ", own(join("lanes_", param(ref).name)), "[", rounds, "];");
     }
     const auto each_round = [&](auto&& inside) {
         out_.line("#pragma unroll");
-        out_.open("for (int ", own("round"), " = 0; ", own("round"), " < ", rounds, "; ++", own("round"), ")");
-        out_.line("const ", index_, " ", own("turn"), " = ", own("line"), " + ", own("round"), " * ", tile_rows, ";");
+        out_.open("for (int ", own("round"), " = 0; ", own("round"), " < ", rounds, "; ++",
+                  own("round"), ")");
+        out_.line("const ", index_, " ", own("turn"), " = ", own("line"), " + ", own("round"),
+                  " * ", tile_rows, ";");
         inside();
         out_.close();
     };
     const auto inside_edges = [&] {
-        out_.line("const ", index_, " ", own("q"), " = ", own("high"), " + ", own("turn"), ", ", own("p"), " = ", own("low"),
-                  " + ", own("column"), ";");
+        out_.line("const ", index_, " ", own("q"), " = ", own("high"), " + ", own("turn"), ", ",
+                  own("p"), " = ", own("low"), " + ", own("column"), ";");
         out_.open("if (", own("q"), " < ", limit_q, " && ", own("p"), " < ", limit_p, ")");
     };
     each_round([&] {
-        out_.line("const ", index_, " ", own("tq"), " = ", own("high"), " + ", own("column"), ", ", own("tp"), " = ",
-                  own("low"), " + ", own("turn"), ";");
+        out_.line("const ", index_, " ", own("tq"), " = ", own("high"), " + ", own("column"), ", ",
+                  own("tp"), " = ", own("low"), " + ", own("turn"), ";");
         out_.open("if (", own("tq"), " < ", limit_q, " && ", own("tp"), " < ", limit_p, ")");
         for (const OperandRef& ref : operands_)
             if (access(ref) == Access::tiled)
-                out_.line(own(join("tile_", param(ref).name)), "[", own("turn"), "][", own("column"), "] = ",
-                          tile_element(ref, own(join("at_", param(ref).name)), own("tq"), own("tp")), ";");
+                out_.line(
+                    own(join("tile_", param(ref).name)), "[", own("turn"), "][", own("column"),
+                    "] = ",
+                    tile_element(ref, own(join("at_", param(ref).name)), own("tq"), own("tp")),
+                    ";");
         out_.close();
         inside_edges();
         for (const OperandRef& ref : operands_)
             if (access(ref) != Access::tiled && loaded(ref))
                 out_.line(own(join("lanes_", param(ref).name)), "[", own("round"), "] = ",
-                          tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p")), ";");
+                          tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p")),
+                          ";");
         out_.close();
     });
     out_.line("__syncthreads();");
     each_round([&] {
         inside_edges();
         for (const OperandRef& ref : operands_)
-            reference(ref, access(ref) == Access::tiled
-                               ? join(own(join("tile_", param(ref).name)), "[", own("column"), "][", own("turn"), "]")
-                               : join(own(join("lanes_", param(ref).name)), "[", own("round"), "]"));
+            reference(ref,
+                      access(ref) == Access::tiled
+                          ? join(own(join("tile_", param(ref).name)), "[", own("column"), "][",
+                                 own("turn"), "]")
+                          : join(own(join("lanes_", param(ref).name)), "[", own("round"), "]"));
         body("0"); // a plan that exchanges axes is made only for bodies that see no position
         for (const OperandRef& ref : operands_)
             if (stored(ref))
-                out_.line(tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p")), " = ", param(ref).name, ";");
+                out_.line(tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p")),
+                          " = ", param(ref).name, ";");
         out_.close();
     });
     out_.line("__syncthreads();");

@@ -6,7 +6,8 @@
 namespace quern {
 
 bool has_stride(const ElementwiseLayout& layout, int operand, int axis) {
-    if (axis + 1 < layout.ndim) return true;
+    if (axis + 1 < layout.ndim)
+        return true;
     const Access access = layout.access[static_cast<std::size_t>(operand)];
     return access == Access::strided || access == Access::tiled;
 }
@@ -15,41 +16,52 @@ std::vector<NestField> nest_fields(const ElementwiseLayout& layout) {
     using Kind = NestField::Kind;
     std::vector<NestField> fields;
     const auto add = [&](Kind kind, int axis = 0, int operand = 0) {
-        fields.push_back({kind, static_cast<std::int16_t>(operand), static_cast<std::int16_t>(axis)});
+        fields.push_back(
+            {kind, static_cast<std::int16_t>(operand), static_cast<std::int16_t>(axis)});
     };
     const int ndim = layout.ndim, inner = ndim - 1;
     switch (layout.strategy) {
     case Strategy::vector:
         add(Kind::steps);
         add(Kind::extent, inner);
-        if (layout.peel) add(Kind::shift);
-        if (ndim > 1) add(Kind::row_steps);
-        for (int d = 1; d < inner; ++d) add(Kind::divisor, d);
+        if (layout.peel)
+            add(Kind::shift);
+        if (ndim > 1)
+            add(Kind::row_steps);
+        for (int d = 1; d < inner; ++d)
+            add(Kind::divisor, d);
         break;
     case Strategy::scattered:
         add(Kind::count);
-        for (int d = 1; d < ndim; ++d) add(Kind::divisor, d);
+        for (int d = 1; d < ndim; ++d)
+            add(Kind::divisor, d);
         break;
     case Strategy::tile:
     case Strategy::blocked:
         add(Kind::steps);
-        if (layout.strategy == Strategy::blocked) add(Kind::share);
+        if (layout.strategy == Strategy::blocked)
+            add(Kind::share);
         add(Kind::extent, inner - 1);
         add(Kind::extent, inner);
         add(Kind::tiles, inner);
-        if (ndim > 2) add(Kind::tiles, inner - 1);
-        for (int d = 1; d < ndim - 2; ++d) add(Kind::divisor, d);
+        if (ndim > 2)
+            add(Kind::tiles, inner - 1);
+        for (int d = 1; d < ndim - 2; ++d)
+            add(Kind::divisor, d);
         break;
     case Strategy::range:
         add(Kind::count);
         add(Kind::share);
-        if (ndim > 1) add(Kind::divisor, inner);
-        for (int d = 1; d < inner; ++d) add(Kind::divisor, d);
+        if (ndim > 1)
+            add(Kind::divisor, inner);
+        for (int d = 1; d < inner; ++d)
+            add(Kind::divisor, d);
         break;
     }
     for (int k = 0; k < layout.operand_count; ++k)
         for (int d = 0; d < ndim; ++d)
-            if (has_stride(layout, k, d)) add(Kind::stride, d, k);
+            if (has_stride(layout, k, d))
+                add(Kind::stride, d, k);
     return fields;
 }
 
@@ -57,7 +69,8 @@ namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-template <class Word> std::size_t pack(const std::vector<NestField>& fields, const ElementwisePlan& plan, void* place) {
+template <class Word>
+std::size_t pack(const std::vector<NestField>& fields, const ElementwisePlan& plan, void* place) {
     using Kind = NestField::Kind;
     const ElementwiseLayout& layout = plan.layout;
     const int inner = layout.ndim - 1;
@@ -68,7 +81,8 @@ template <class Word> std::size_t pack(const std::vector<NestField>& fields, con
         at += sizeof word;
     };
     const auto put_divisor = [&](std::int64_t value) {
-        const DivisorNumbers numbers = make_divisor(static_cast<std::uint64_t>(value), sizeof(Word) == 8);
+        const DivisorNumbers numbers =
+            make_divisor(static_cast<std::uint64_t>(value), sizeof(Word) == 8);
         put(numbers.divisor);
         put(numbers.multiplier);
         put(numbers.shift);
@@ -76,17 +90,36 @@ template <class Word> std::size_t pack(const std::vector<NestField>& fields, con
     for (const NestField& field : fields) {
         const auto axis = static_cast<std::size_t>(field.axis);
         switch (field.kind) {
-        case Kind::steps: put(static_cast<std::uint64_t>(plan.steps)); break;
-        case Kind::count: put(static_cast<std::uint64_t>(plan.count)); break;
-        case Kind::share: put(static_cast<std::uint64_t>(plan.share)); break;
-        case Kind::shift: put(static_cast<std::uint64_t>(plan.shift)); break;
-        case Kind::extent: put(static_cast<std::uint64_t>(plan.shape[axis])); break;
-        case Kind::divisor: put_divisor(plan.shape[axis]); break;
-        case Kind::row_steps: put_divisor(ceil_div(plan.shape[static_cast<std::size_t>(inner)] + plan.shift, layout.lanes)); break;
-        case Kind::tiles:
-            put_divisor(ceil_div(plan.shape[axis], layout.strategy == Strategy::tile ? tile_extent : cpu_tile_extent));
+        case Kind::steps:
+            put(static_cast<std::uint64_t>(plan.steps));
             break;
-        case Kind::stride: put(static_cast<std::uint64_t>(plan.stride(field.operand, field.axis))); break;
+        case Kind::count:
+            put(static_cast<std::uint64_t>(plan.count));
+            break;
+        case Kind::share:
+            put(static_cast<std::uint64_t>(plan.share));
+            break;
+        case Kind::shift:
+            put(static_cast<std::uint64_t>(plan.shift));
+            break;
+        case Kind::extent:
+            put(static_cast<std::uint64_t>(plan.shape[axis]));
+            break;
+        case Kind::divisor:
+            put_divisor(plan.shape[axis]);
+            break;
+        case Kind::row_steps:
+            put_divisor(
+                ceil_div(plan.shape[static_cast<std::size_t>(inner)] + plan.shift, layout.lanes));
+            break;
+        case Kind::tiles:
+            put_divisor(ceil_div(plan.shape[axis], layout.strategy == Strategy::tile
+                                                       ? tile_extent
+                                                       : cpu_tile_extent));
+            break;
+        case Kind::stride:
+            put(static_cast<std::uint64_t>(plan.stride(field.operand, field.axis)));
+            break;
         }
     }
     return static_cast<std::size_t>(at - static_cast<std::byte*>(place));
@@ -94,8 +127,10 @@ template <class Word> std::size_t pack(const std::vector<NestField>& fields, con
 
 } // namespace
 
-std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan, void* place) {
-    return plan.layout.wide ? pack<std::uint64_t>(fields, plan, place) : pack<std::uint32_t>(fields, plan, place);
+std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan,
+                      void* place) {
+    return plan.layout.wide ? pack<std::uint64_t>(fields, plan, place)
+                            : pack<std::uint32_t>(fields, plan, place);
 }
 
 } // namespace quern

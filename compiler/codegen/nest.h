@@ -1,5 +1,6 @@
-// The numbers that a generated kernel receives besides its arguments: the extents, divisors and strides of its loop nest.
-// Code generation declares them and the launch fills them from this one list, so the two cannot disagree.
+// The numbers that a generated kernel receives besides its arguments: the extents, divisors and
+// strides of its loop nest. Code generation declares them and the launch fills them from this one
+// list, so the two cannot disagree.
 #pragma once
 #include "compiler/plan/elementwise.h"
 
@@ -33,6 +34,7 @@ struct NestField {
 
 // Writes the words at `place`; returns the number of bytes. At most `nest_bytes_limit`.
 inline constexpr std::size_t nest_bytes_limit = 4096;
-std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan, void* place);
+std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan,
+                      void* place);
 
 } // namespace quern

@@ -18,8 +18,10 @@ class Writer {
         text_ += '\n';
     }
     template <class... Parts> void open(const Parts&... parts) { // "for (...) {"
-        if constexpr (sizeof...(Parts) == 0) line("{");
-        else line(parts..., " {");
+        if constexpr (sizeof...(Parts) == 0)
+            line("{");
+        else
+            line(parts..., " {");
         ++depth_;
     }
     void close(std::string_view tail = "") {
@@ -29,10 +31,13 @@ class Writer {
     void blank() { text_ += '\n'; }
     // The user's own text, verbatim from column 1, so that compilers name its lines and columns.
     void user(std::string_view label, std::string_view text, std::string_view terminator) {
-        if (text.empty()) return;
+        if (text.empty())
+            return;
         text_ += join("#line 1 \"", label, "\"\n", text, "\n");
-        text_ += join("#line ", std::count(text_.begin(), text_.end(), '\n') + 2, " \"", file_, "\"\n");
-        if (!terminator.empty()) line(terminator);
+        text_ +=
+            join("#line ", std::count(text_.begin(), text_.end(), '\n') + 2, " \"", file_, "\"\n");
+        if (!terminator.empty())
+            line(terminator);
     }
     [[nodiscard]] std::string take() { return std::move(text_); }
 

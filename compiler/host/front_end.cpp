@@ -1,4 +1,5 @@
-// Clang, driven in process. Every file it sees lies in memory, except what the user's own -I folders hold.
+// Clang, driven in process. Every file it sees lies in memory, except what the user's own -I
+// folders hold.
 #include "compiler/host/front_end.h"
 #include "compiler/host/device_headers.h"
 #include "compiler/host/entry.h"
@@ -31,11 +32,13 @@ constexpr const char* precompiled_path = "/quern/builtins.pch";
 
 using MemoryFiles = llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem>;
 
-void add_file(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path, std::string_view text) {
+void add_file(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path,
+              std::string_view text) {
     files.addFile(path, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text), "", false));
 }
 
-void add_text(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path, std::string_view text) {
+void add_text(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path,
+              std::string_view text) {
     files.addFile(path, 0, llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text)));
 }
 
@@ -47,23 +50,68 @@ MemoryFiles make_files() {
         add_text(*files, folder + std::string(header.name), header.text);
     }
     // Names that CUDA programs include and that the built-in headers already cover.
-    for (const char* name :
-         {"cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "vector_types.h", "vector_functions.h",
-          "math.h", "cmath", "stdio.h", "cstdio", "assert.h", "cassert", "stdint.h", "cstdint", "stddef.h", "cstddef",
-          "limits.h", "climits", "float.h", "cfloat", "math_constants.h", "cuda.h", "string.h", "cstring", "stdlib.h",
-          "cstdlib", "sm_60_atomic_functions.h", "device_functions.h", "math_functions.h"})
+    for (const char* name : {"cuda_runtime.h",
+                             "cuda_runtime_api.h",
+                             "device_launch_parameters.h",
+                             "vector_types.h",
+                             "vector_functions.h",
+                             "math.h",
+                             "cmath",
+                             "stdio.h",
+                             "cstdio",
+                             "assert.h",
+                             "cassert",
+                             "stdint.h",
+                             "cstdint",
+                             "stddef.h",
+                             "cstddef",
+                             "limits.h",
+                             "climits",
+                             "float.h",
+                             "cfloat",
+                             "math_constants.h",
+                             "cuda.h",
+                             "string.h",
+                             "cstring",
+                             "stdlib.h",
+                             "cstdlib",
+                             "sm_60_atomic_functions.h",
+                             "device_functions.h",
+                             "math_functions.h"})
         add_text(*files, std::string("/quern/std/") + name, "#pragma once\n");
     return files;
 }
 
 std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu) {
-    std::vector<std::string> words = {
-        "-triple", "x86_64-unknown-linux-gnu", "-target-cpu", cpu.name, "-x", "cuda", "-fcuda-is-device",
-        "-fcuda-allow-variadic-functions", "-std=" + standard, "-fgnuc-version=4.2.1",
-        "-nostdsysteminc", "-nobuiltininc", "-fno-rtti", "-O2", "-disable-llvm-passes", "-mrelocation-model", "pic",
-        "-pic-level", "2", "-mframe-pointer=none", "-vectorize-loops", "-vectorize-slp",
-        "-ffloat16-excess-precision=none", "-fbfloat16-excess-precision=none",
-        "-Wno-unused-value", "-Wno-undefined-internal", "-fdeclspec", "-ferror-limit", "50"};
+    std::vector<std::string> words = {"-triple",
+                                      "x86_64-unknown-linux-gnu",
+                                      "-target-cpu",
+                                      cpu.name,
+                                      "-x",
+                                      "cuda",
+                                      "-fcuda-is-device",
+                                      "-fcuda-allow-variadic-functions",
+                                      "-std=" + standard,
+                                      "-fgnuc-version=4.2.1",
+                                      "-nostdsysteminc",
+                                      "-nobuiltininc",
+                                      "-fno-rtti",
+                                      "-O2",
+                                      "-disable-llvm-passes",
+                                      "-mrelocation-model",
+                                      "pic",
+                                      "-pic-level",
+                                      "2",
+                                      "-mframe-pointer=none",
+                                      "-vectorize-loops",
+                                      "-vectorize-slp",
+                                      "-ffloat16-excess-precision=none",
+                                      "-fbfloat16-excess-precision=none",
+                                      "-Wno-unused-value",
+                                      "-Wno-undefined-internal",
+                                      "-fdeclspec",
+                                      "-ferror-limit",
+                                      "50"};
     for (const auto& feature : cpu.features) {
         words.emplace_back("-target-feature");
         words.push_back(feature);
@@ -71,13 +119,15 @@ std::vector<std::string> base_arguments(const std::string& standard, const Cpu& 
     return words;
 }
 
-// Prints like Clang on a terminal without colours, and remembers whether a complaint was about PTX assembly.
+// Prints like Clang on a terminal without colours, and remembers whether a complaint was about PTX
+// assembly.
 class LogPrinter final : public clang::TextDiagnosticPrinter {
   public:
     using TextDiagnosticPrinter::TextDiagnosticPrinter;
     bool assembly = false;
 
-    void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
+    void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                          const clang::Diagnostic& info) override {
         switch (info.getID()) {
         case clang::diag::err_asm_invalid_output_constraint:
         case clang::diag::err_asm_invalid_input_constraint:
@@ -91,7 +141,8 @@ class LogPrinter final : public clang::TextDiagnosticPrinter {
         default: { // the complaint about an escape has no number of its own
             llvm::SmallString<128> text;
             info.FormatDiagnostic(text);
-            assembly |= level >= clang::DiagnosticsEngine::Error && text.str().contains("inline assembly");
+            assembly |=
+                level >= clang::DiagnosticsEngine::Error && text.str().contains("inline assembly");
         }
         }
         TextDiagnosticPrinter::HandleDiagnostic(level, info);
@@ -115,7 +166,8 @@ struct Session {
     clang::DiagnosticOptions diagnostic_options;
     LogPrinter printer{stream, diagnostic_options};
 #else
-    llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options{new clang::DiagnosticOptions};
+    llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options{
+        new clang::DiagnosticOptions};
     LogPrinter printer{stream, diagnostic_options.get()};
 #endif
     std::unique_ptr<clang::CompilerInstance> instance;
@@ -128,13 +180,15 @@ struct Session {
 #endif
     }
 
-    bool open(const std::vector<std::string>& words, llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
+    bool open(const std::vector<std::string>& words,
+              llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
         std::vector<const char*> pointers;
         for (const auto& word : words)
             pointers.push_back(word.c_str());
         auto invocation = std::make_shared<clang::CompilerInvocation>();
 #if LLVM_VERSION_MAJOR >= 21
-        auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, diagnostic_options, &printer, false);
+        auto diagnostics =
+            clang::CompilerInstance::createDiagnostics(*files, diagnostic_options, &printer, false);
         if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, *diagnostics))
             return false;
         instance = std::make_unique<clang::CompilerInstance>(invocation);
@@ -142,8 +196,8 @@ struct Session {
         instance->setDiagnostics(diagnostics);
         instance->createFileManager();
 #else
-        auto diagnostics =
-            clang::CompilerInstance::createDiagnostics(diagnostic_options.get(), &printer, /*own=*/false);
+        auto diagnostics = clang::CompilerInstance::createDiagnostics(diagnostic_options.get(),
+                                                                      &printer, /*own=*/false);
         if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, *diagnostics))
             return false;
         instance = std::make_unique<clang::CompilerInstance>();
@@ -158,12 +212,12 @@ struct Session {
     }
 };
 
-// Clang would look again at every function of the headers for diagnostics deferred to the end of the program, and so
-// read all of them back from the image: 8 ms a kernel. Ours have none, but the list is private: an explicit
-// instantiation may name it all the same.
+// Clang would look again at every function of the headers for diagnostics deferred to the end of
+// the program, and so read all of them back from the image: 8 ms a kernel. Ours have none, but the
+// list is private: an explicit instantiation may name it all the same.
 using Deferred = llvm::SmallSetVector<clang::Decl*, 4>;
 Deferred& deferred_checks(clang::Sema& sema);
-template <Deferred clang::Sema::* Member> struct DeferredAccess {
+template <Deferred clang::Sema::*Member> struct DeferredAccess {
     friend Deferred& deferred_checks(clang::Sema& sema) { return sema.*Member; }
 };
 template struct DeferredAccess<&clang::Sema::DeclsToCheckForDeferredDiags>;
@@ -194,8 +248,8 @@ class PrecompileAction final : public clang::ASTFrontendAction {
         std::string sysroot;
         clang::GeneratePCHAction::ComputeASTConsumerArguments(instance, sysroot);
         using Extensions = llvm::ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>;
-        return std::make_unique<ImageWriter>(instance.getPreprocessor(), instance.getModuleCache(), "",
-                                             sysroot, buffer,
+        return std::make_unique<ImageWriter>(instance.getPreprocessor(), instance.getModuleCache(),
+                                             "", sysroot, buffer,
 #if LLVM_VERSION_MAJOR >= 21
                                              instance.getCodeGenOpts(),
 #endif
@@ -208,9 +262,10 @@ class PrecompileAction final : public clang::ASTFrontendAction {
 // Runs after Clang's code generator, while declarations and source places are still known.
 class EntryConsumer final : public clang::ASTConsumer {
   public:
-    EntryConsumer(clang::CompilerInstance& instance, clang::CodeGenerator& generator, Program& program,
-                  quern_cc_status& status, std::string& log)
-        : instance_(instance), generator_(generator), program_(program), status_(status), log_(log) {}
+    EntryConsumer(clang::CompilerInstance& instance, clang::CodeGenerator& generator,
+                  Program& program, quern_cc_status& status, std::string& log)
+        : instance_(instance), generator_(generator), program_(program), status_(status),
+          log_(log) {}
 
     void HandleTranslationUnit(clang::ASTContext& ast) override {
         if (instance_.getDiagnostics().hasErrorOccurred())
@@ -248,10 +303,12 @@ class CompileAction final : public clang::ASTFrontendAction {
     std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& instance,
                                                           llvm::StringRef name) override {
         std::unique_ptr<clang::CodeGenerator> generator(clang::CreateLLVMCodeGen(
-            instance.getDiagnostics(), name, &instance.getVirtualFileSystem(), instance.getHeaderSearchOpts(),
-            instance.getPreprocessorOpts(), instance.getCodeGenOpts(), context_));
+            instance.getDiagnostics(), name, &instance.getVirtualFileSystem(),
+            instance.getHeaderSearchOpts(), instance.getPreprocessorOpts(),
+            instance.getCodeGenOpts(), context_));
         generator_ = generator.get();
-        auto entries = std::make_unique<EntryConsumer>(instance, *generator, program_, status, tail_);
+        auto entries =
+            std::make_unique<EntryConsumer>(instance, *generator, program_, status, tail_);
         std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
         consumers.push_back(std::move(generator));
         consumers.push_back(std::move(entries));
@@ -300,7 +357,9 @@ std::string whole_source(const FrontEndInput& input) {
         std::string line(name);
         std::replace(line.begin(), line.end(), '\n', ' ');
         const auto number = std::to_string(i);
-        text.append("#line 1 \"<name expression ").append(number).append(">\"\nextern \"C\" __device__ auto* __quern_name_");
+        text.append("#line 1 \"<name expression ")
+            .append(number)
+            .append(">\"\nextern \"C\" __device__ auto* __quern_name_");
         text.append(number).append(" = &").append(line).append(";\n");
     }
     return text;
@@ -312,11 +371,13 @@ void read_names(const FrontEndInput& input, Program& program) {
         auto* pointer = program.module->getNamedGlobal("__quern_name_" + std::to_string(i));
         std::string name;
         if (pointer && pointer->hasInitializer()) {
-            auto* target = llvm::dyn_cast<llvm::GlobalValue>(pointer->getInitializer()->stripPointerCasts());
+            auto* target =
+                llvm::dyn_cast<llvm::GlobalValue>(pointer->getInitializer()->stripPointerCasts());
             if (target) {
                 name = target->getName().str();
                 if (llvm::isa<llvm::GlobalVariable>(target))
-                    target->setLinkage(llvm::GlobalValue::ExternalLinkage); // found by name, even when static
+                    target->setLinkage(
+                        llvm::GlobalValue::ExternalLinkage); // found by name, even when static
             }
             pointer->replaceAllUsesWith(llvm::PoisonValue::get(pointer->getType()));
             pointer->eraseFromParent();
@@ -367,8 +428,10 @@ const std::string* find_precompiled(const std::string& standard, std::string& lo
     std::scoped_lock lock(image->building);
     if (image->bytes.empty()) {
         bool built = false;
-        llvm::CrashRecoveryContext recovery; // inside the lock, so that a crash cannot leave it held
-        if (!recovery.RunSafely([&] { built = precompile(standard, image->bytes, log); }) || !built) {
+        llvm::CrashRecoveryContext
+            recovery; // inside the lock, so that a crash cannot leave it held
+        if (!recovery.RunSafely([&] { built = precompile(standard, image->bytes, log); }) ||
+            !built) {
             image->bytes.clear();
             log += "error: quern's own device headers do not compile\n";
             return nullptr;
@@ -377,8 +440,8 @@ const std::string* find_precompiled(const std::string& standard, std::string& lo
     return &image->bytes;
 }
 
-quern_cc_status run_front_end(const FrontEndInput& input, const std::string& precompiled, llvm::LLVMContext& context,
-                              Program& program, std::string& log) {
+quern_cc_status run_front_end(const FrontEndInput& input, const std::string& precompiled,
+                              llvm::LLVMContext& context, Program& program, std::string& log) {
     const Options& options = *input.options;
     auto memory = make_files();
     const auto source = whole_source(input);
@@ -389,7 +452,8 @@ quern_cc_status run_front_end(const FrontEndInput& input, const std::string& pre
     llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = memory;
 
     auto words = base_arguments(options.standard, *input.cpu);
-    words.insert(words.end(), {"-include-pch", precompiled_path, "-fno-validate-pch", "-I/quern/include"});
+    words.insert(words.end(),
+                 {"-include-pch", precompiled_path, "-fno-validate-pch", "-I/quern/include"});
     if (!options.folders.empty()) {
         llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> both(
             new llvm::vfs::OverlayFileSystem(llvm::vfs::createPhysicalFileSystem().release()));
@@ -419,7 +483,8 @@ quern_cc_status run_front_end(const FrontEndInput& input, const std::string& pre
     session.stream.flush();
     log += tail;
     if (session.printer.assembly) {
-        log += "error: inline PTX assembly runs on NVIDIA GPUs only; the CPU backend cannot compile it\n";
+        log += "error: inline PTX assembly runs on NVIDIA GPUs only; the CPU backend cannot "
+               "compile it\n";
         return QUERN_CC_REFUSED;
     }
     if (action.status == QUERN_CC_REFUSED)

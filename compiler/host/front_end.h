@@ -1,5 +1,6 @@
-// CUDA C++ to LLVM IR: Clang in CUDA device mode for an x86-64 triple, files in memory, our headers precompiled.
-// The module that comes back holds the user's functions plus one thunk per kernel (see entry.h).
+// CUDA C++ to LLVM IR: Clang in CUDA device mode for an x86-64 triple, files in memory, our headers
+// precompiled. The module that comes back holds the user's functions plus one thunk per kernel (see
+// entry.h).
 #pragma once
 #include "compiler/host/options.h"
 #include "compiler/host/program.h"
@@ -35,12 +36,12 @@ struct FrontEndInput {
     const Cpu* cpu;
 };
 
-// The precompiled built-in headers for one language standard: built on first use, then shared by every thread.
-// Null, with the reason in `log`, when Clang fails on them.
+// The precompiled built-in headers for one language standard: built on first use, then shared by
+// every thread. Null, with the reason in `log`, when Clang fails on them.
 const std::string* find_precompiled(const std::string& standard, std::string& log);
 
 // QUERN_CC_OK, _ERROR or _REFUSED; diagnostics go to `log` either way.
-quern_cc_status run_front_end(const FrontEndInput& input, const std::string& precompiled, llvm::LLVMContext& context,
-                              Program& program, std::string& log);
+quern_cc_status run_front_end(const FrontEndInput& input, const std::string& precompiled,
+                              llvm::LLVMContext& context, Program& program, std::string& log);
 
 } // namespace quern::host

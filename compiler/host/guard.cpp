@@ -1,5 +1,6 @@
-// A comparison of (thread index + uniform) with something uniform is monotone along a row as long as the sum does not
-// wrap: if it holds at both ends it holds in between. That frees the row from masks, the dearest part of a short loop.
+// A comparison of (thread index + uniform) with something uniform is monotone along a row as long
+// as the sum does not wrap: if it holds at both ends it holds in between. That frees the row from
+// masks, the dearest part of a short loop.
 #include "compiler/host/guard.h"
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/InstIterator.h>
@@ -38,9 +39,11 @@ class Analysis {
 
     bool monotone(Value* condition, bool when, std::set<llvm::BinaryOperator*>& sums) {
         Value *left = nullptr, *right = nullptr;
-        if (when && match::match(condition, match::m_LogicalAnd(match::m_Value(left), match::m_Value(right))))
+        if (when && match::match(condition,
+                                 match::m_LogicalAnd(match::m_Value(left), match::m_Value(right))))
             return monotone(left, when, sums) && monotone(right, when, sums);
-        if (!when && match::match(condition, match::m_LogicalOr(match::m_Value(left), match::m_Value(right))))
+        if (!when && match::match(condition,
+                                  match::m_LogicalOr(match::m_Value(left), match::m_Value(right))))
             return monotone(left, when, sums) && monotone(right, when, sums);
         if (shape(condition) == Shape::uniform)
             return true;
@@ -82,9 +85,11 @@ class Analysis {
         default:
             break;
         }
-        if (!llvm::isa<llvm::BinaryOperator>(instruction) && !llvm::isa<llvm::CastInst>(instruction) &&
-            !llvm::isa<llvm::CmpInst>(instruction) && !llvm::isa<llvm::SelectInst>(instruction) &&
-            !llvm::isa<llvm::GetElementPtrInst>(instruction) && !llvm::isa<llvm::FreezeInst>(instruction))
+        if (!llvm::isa<llvm::BinaryOperator>(instruction) &&
+            !llvm::isa<llvm::CastInst>(instruction) && !llvm::isa<llvm::CmpInst>(instruction) &&
+            !llvm::isa<llvm::SelectInst>(instruction) &&
+            !llvm::isa<llvm::GetElementPtrInst>(instruction) &&
+            !llvm::isa<llvm::FreezeInst>(instruction))
             return Shape::other;
         unsigned linear = 0, at = 0;
         for (unsigned i = 0; i < instruction.getNumOperands(); ++i) {
@@ -106,12 +111,14 @@ class Analysis {
         case Instruction::Sub:
             return at == 0 ? Shape::linear : Shape::other;
         case Instruction::Or:
-            return llvm::cast<llvm::PossiblyDisjointInst>(instruction).isDisjoint() ? Shape::linear : Shape::other;
+            return llvm::cast<llvm::PossiblyDisjointInst>(instruction).isDisjoint() ? Shape::linear
+                                                                                    : Shape::other;
         case Instruction::Mul:
         case Instruction::Shl: {
             auto* factor = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
             const unsigned limit = instruction.getOpcode() == Instruction::Mul ? 1024 : 10;
-            return at == 0 && factor && factor->getValue().ule(limit) ? Shape::linear : Shape::other;
+            return at == 0 && factor && factor->getValue().ule(limit) ? Shape::linear
+                                                                      : Shape::other;
         }
         default:
             return Shape::other;
@@ -154,7 +161,8 @@ llvm::BranchInst* first_branch(llvm::Function& body) {
 // Copies the pure expression `value` to `build`, the body's arguments replaced.
 class Copier {
   public:
-    Copier(llvm::IRBuilder<>& build, llvm::ArrayRef<Value*> arguments, llvm::Argument* thread_x, Value* x)
+    Copier(llvm::IRBuilder<>& build, llvm::ArrayRef<Value*> arguments, llvm::Argument* thread_x,
+           Value* x)
         : build_(build), arguments_(arguments), thread_x_(thread_x), x_(x) {}
 
     Value* copy(Value* value) {
@@ -196,26 +204,32 @@ RowFacts find_row_facts(llvm::Function& body, llvm::Argument* thread_x) {
         const bool then_returns = only_returns(branch->getSuccessor(0));
         const bool else_returns = only_returns(branch->getSuccessor(1));
         std::set<llvm::BinaryOperator*> wanted;
-        if (then_returns != else_returns && analysis.monotone(branch->getCondition(), else_returns, wanted)) {
+        if (then_returns != else_returns &&
+            analysis.monotone(branch->getCondition(), else_returns, wanted)) {
             facts.guard = branch;
             facts.work_when = else_returns;
             sums = wanted;
         }
     }
-    // The index sums themselves, wherever they are: without the no-wrap fact their extensions stay opaque.
+    // The index sums themselves, wherever they are: without the no-wrap fact their extensions stay
+    // opaque.
     for (auto& instruction : llvm::instructions(body))
         if (sums.size() < 6 && instruction.getOpcode() == Instruction::Add &&
             instruction.getType()->isIntegerTy(32) && analysis.shape(&instruction) == Shape::linear)
             analysis.collect(&instruction, sums);
-    for (auto& instruction : llvm::instructions(body)) // in the body's order: the same text each time
-        if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(&instruction); sum && sums.contains(sum))
+    for (auto& instruction :
+         llvm::instructions(body)) // in the body's order: the same text each time
+        if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
+            sum && sums.contains(sum))
             facts.sums.push_back(sum);
     return facts;
 }
 
 llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
-                               llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x, llvm::Value* last) {
-    Copier front(build, arguments, thread_x, build.getInt32(0)), back(build, arguments, thread_x, last);
+                               llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x,
+                               llvm::Value* last) {
+    Copier front(build, arguments, thread_x, build.getInt32(0)),
+        back(build, arguments, thread_x, last);
     Value* answer = build.getTrue();
     for (auto* sum : facts.sums) {
         auto *low = front.copy(sum), *high = back.copy(sum);

@@ -1,4 +1,5 @@
-// When can every thread of a row run without its bounds check? The answer is code that asks at the row's two ends.
+// When can every thread of a row run without its bounds check? The answer is code that asks at the
+// row's two ends.
 #pragma once
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -6,19 +7,21 @@
 
 namespace quern::host {
 
-// Facts about a kernel body, true for a whole row of threads when they hold for the first and for the last thread.
+// Facts about a kernel body, true for a whole row of threads when they hold for the first and for
+// the last thread.
 struct RowFacts {
     std::vector<llvm::BinaryOperator*> sums; // thread index plus something uniform: must not wrap
-    llvm::BranchInst* guard = nullptr;       // `if (i < n)` around the work, or `if (i >= n) return`
-    bool work_when = true;                   // the guard's value on the side that works
+    llvm::BranchInst* guard = nullptr; // `if (i < n)` around the work, or `if (i >= n) return`
+    bool work_when = true;             // the guard's value on the side that works
 };
 
 // `thread_x` is the body's argument that runs along the row.
 RowFacts find_row_facts(llvm::Function& body, llvm::Argument* thread_x);
 
-// Emits, at `build`, the question whether the facts hold for all of a row. `arguments` are the body's, with any value
-// in thread_x's place; `last` is the last thread's index.
+// Emits, at `build`, the question whether the facts hold for all of a row. `arguments` are the
+// body's, with any value in thread_x's place; `last` is the last thread's index.
 llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
-                               llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x, llvm::Value* last);
+                               llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x,
+                               llvm::Value* last);
 
 } // namespace quern::host

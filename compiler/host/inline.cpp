@@ -1,4 +1,5 @@
-// Pulls device functions into kernels: only a kernel in one piece can be vectorised over its threads.
+// Pulls device functions into kernels: only a kernel in one piece can be vectorised over its
+// threads.
 #include "compiler/host/passes.h"
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>

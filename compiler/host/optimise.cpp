@@ -1,4 +1,5 @@
-// LLVM's own pipeline at O2, with glibc's vector mathematics known to the vectoriser, and the object at its end.
+// LLVM's own pipeline at O2, with glibc's vector mathematics known to the vectoriser, and the
+// object at its end.
 #include "compiler/host/passes.h"
 #include <deque>
 #include <dlfcn.h>
@@ -22,16 +23,17 @@ struct VectorName {
     bool intrinsic; // also spelled llvm.NAME.f32
 };
 constexpr VectorName vector_names[] = {
-    {"sin", 1, true},    {"cos", 1, true},    {"tan", 1, true},    {"exp", 1, true},    {"log", 1, true},
-    {"pow", 2, true},    {"exp2", 1, true},   {"exp10", 1, true},  {"log2", 1, true},   {"log10", 1, true},
-    {"asin", 1, true},   {"acos", 1, true},   {"atan", 1, true},   {"sinh", 1, true},   {"cosh", 1, true},
-    {"tanh", 1, true},   {"asinh", 1, false}, {"acosh", 1, false}, {"atanh", 1, false}, {"atan2", 2, false},
-    {"cbrt", 1, false},  {"erf", 1, false},   {"erfc", 1, false},  {"expm1", 1, false}, {"log1p", 1, false},
-    {"hypot", 2, false},
+    {"sin", 1, true},    {"cos", 1, true},    {"tan", 1, true},    {"exp", 1, true},
+    {"log", 1, true},    {"pow", 2, true},    {"exp2", 1, true},   {"exp10", 1, true},
+    {"log2", 1, true},   {"log10", 1, true},  {"asin", 1, true},   {"acos", 1, true},
+    {"atan", 1, true},   {"sinh", 1, true},   {"cosh", 1, true},   {"tanh", 1, true},
+    {"asinh", 1, false}, {"acosh", 1, false}, {"atanh", 1, false}, {"atan2", 2, false},
+    {"cbrt", 1, false},  {"erf", 1, false},   {"erfc", 1, false},  {"expm1", 1, false},
+    {"log1p", 1, false}, {"hypot", 2, false},
 };
 
 struct VectorTable {
-    std::deque<std::string> texts; // VecDesc looks at these: they must not move
+    std::deque<std::string> texts;           // VecDesc looks at these: they must not move
     std::vector<llvm::VecDesc> narrow, wide; // 128 bits for any x86-64; 256 bits want AVX2
 
     VectorTable() {
@@ -39,11 +41,14 @@ struct VectorTable {
         for (const auto& row : vector_names)
             for (bool single : {false, true}) {
                 const std::string base = std::string(row.name) + (single ? "f" : "");
-                const std::string spelled = std::string("llvm.") + row.name + (single ? ".f32" : ".f64");
+                const std::string spelled =
+                    std::string("llvm.") + row.name + (single ? ".f32" : ".f64");
                 for (bool avx : {false, true}) {
                     const unsigned lanes = (avx ? 4U : 2U) << (single ? 1 : 0);
-                    const std::string shape = std::to_string(lanes) + std::string(row.operands, 'v');
-                    const std::string symbol = std::string("_ZGV") + (avx ? "d" : "b") + "N" + shape + "_" + base;
+                    const std::string shape =
+                        std::to_string(lanes) + std::string(row.operands, 'v');
+                    const std::string symbol =
+                        std::string("_ZGV") + (avx ? "d" : "b") + "N" + shape + "_" + base;
                     if (!library || !dlsym(library, symbol.c_str()))
                         continue;
                     auto& table = avx ? wide : narrow;
@@ -51,8 +56,10 @@ struct VectorTable {
                         const auto keep = [&](std::string text) -> llvm::StringRef {
                             return texts.emplace_back(std::move(text));
                         };
-                        const auto from = keep(scalar), to = keep(symbol), abi = keep("_ZGV_LLVM_N" + shape);
-                        table.emplace_back(from, to, llvm::ElementCount::getFixed(lanes), false, abi);
+                        const auto from = keep(scalar), to = keep(symbol),
+                                   abi = keep("_ZGV_LLVM_N" + shape);
+                        table.emplace_back(from, to, llvm::ElementCount::getFixed(lanes), false,
+                                           abi);
                     };
                     add(base);
                     if (row.intrinsic)
@@ -90,7 +97,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
     const auto* target = llvm::TargetRegistry::lookupTarget(triple, log);
     if (!target)
         return nullptr;
-    const std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+    const std::unique_ptr<llvm::MCSubtargetInfo> known(
+        target->createMCSubtargetInfo(triple, "", ""));
     if (!known->isCPUStringValid(cpu.name)) { // LLVM itself would complain on stderr and go on
         log += "error: arch '" + cpu.name + "': LLVM knows no such x86-64 CPU\n";
         return nullptr;
@@ -98,14 +106,16 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
     std::string features;
     for (const auto& feature : cpu.features) {
         const auto all = known->getAllProcessorFeatures();
-        if (std::none_of(all.begin(), all.end(), [&](const auto& row) { return feature.substr(1) == row.Key; })) {
+        if (std::none_of(all.begin(), all.end(),
+                         [&](const auto& row) { return feature.substr(1) == row.Key; })) {
             log += "error: arch: LLVM knows no x86-64 feature '" + feature + "'\n";
             return nullptr;
         }
         features += (features.empty() ? "" : ",") + feature;
     }
     llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Standard; // fuse where the IR's flags allow it, nowhere else
+    options.AllowFPOpFusion =
+        llvm::FPOpFusion::Standard; // fuse where the IR's flags allow it, nowhere else
     std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
         triple, cpu.name, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small));
     return machine;

@@ -50,7 +50,8 @@ bool folder(Options& options, std::string_view value) {
 bool standard(Options& options, std::string_view value) {
     for (std::string_view known : {"c++03", "c++11", "c++14", "c++17", "c++20", "c++23"})
         if (value == known) {
-            options.standard = known == "c++03" ? "c++11" : known; // the built-in headers need C++11
+            options.standard =
+                known == "c++03" ? "c++11" : known; // the built-in headers need C++11
             return true;
         }
     return false;
@@ -189,8 +190,8 @@ bool parse_options(std::span<const char* const> words, Options& options, std::st
             } else
                 found.value = words[++i];
         }
-        if (kind == Value::flag && found.value != "true" && found.value != "false" && found.value != "1" &&
-            found.value != "0")
+        if (kind == Value::flag && found.value != "true" && found.value != "false" &&
+            found.value != "1" && found.value != "0")
             return fail(word, "its value is true or false");
         if (!found.row->act(options, found.value))
             return fail(word, "this value is not allowed");

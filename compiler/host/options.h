@@ -1,4 +1,5 @@
-// NVRTC's spellings of options, understood in one table. What means nothing on a CPU is accepted and ignored.
+// NVRTC's spellings of options, understood in one table. What means nothing on a CPU is accepted
+// and ignored.
 #pragma once
 #include <span>
 #include <string>
@@ -8,8 +9,8 @@ namespace quern::host {
 
 struct Options {
     std::string standard = "c++17";
-    std::string preamble;              // #define, #undef and #include lines, in the order given
-    std::vector<std::string> folders;  // -I
+    std::string preamble;             // #define, #undef and #include lines, in the order given
+    std::vector<std::string> folders; // -I
     bool fmad = true;
     bool fast_math = false;
     bool approximate_division = false; // --prec-div=false
@@ -17,7 +18,8 @@ struct Options {
     bool warnings = true;
 };
 
-// False with `complaint` set: an option nobody knows, or one whose value is missing or not among those allowed.
+// False with `complaint` set: an option nobody knows, or one whose value is missing or not among
+// those allowed.
 bool parse_options(std::span<const char* const> words, Options& options, std::string& complaint);
 
 } // namespace quern::host

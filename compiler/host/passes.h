@@ -13,9 +13,9 @@ void define_semantics(llvm::Module& module);
 // inline.cpp: pulls every device function into the kernels that call it, as far as it can be.
 void inline_device_functions(Program& program);
 
-// place.cpp: threadIdx and friends become the thunk's arguments, __shared__ variables places in the arena. Functions
-// that could not be inlined read both from a thread-local context. Thunks come out as void(ptr args, ptr shared,
-// i32 x 12): thread, block, block size, grid size.
+// place.cpp: threadIdx and friends become the thunk's arguments, __shared__ variables places in the
+// arena. Functions that could not be inlined read both from a thread-local context. Thunks come out
+// as void(ptr args, ptr shared, i32 x 12): thread, block, block size, grid size.
 void place_threads_and_shared(Program& program);
 inline constexpr unsigned first_position = 2; // the thunk's argument that is threadIdx.x
 

@@ -1,4 +1,5 @@
-// threadIdx, blockIdx, blockDim, gridDim and __shared__ variables become plain values and addresses.
+// threadIdx, blockIdx, blockDim, gridDim and __shared__ variables become plain values and
+// addresses.
 #include "compiler/host/passes.h"
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/IRBuilder.h>
@@ -13,13 +14,15 @@ using llvm::Function;
 using llvm::GlobalVariable;
 using llvm::Value;
 
-// In the order of the thunk's arguments and of the context: three 32-bit numbers each. The context, which the host
-// driver keeps per thread, holds these 48 bytes and then the address of the shared arena.
+// In the order of the thunk's arguments and of the context: three 32-bit numbers each. The context,
+// which the host driver keeps per thread, holds these 48 bytes and then the address of the shared
+// arena.
 constexpr const char* positions[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
 constexpr unsigned position_bytes = 48;
 constexpr const char* context_hook = "__quern_context";
 
-// Every instruction of `function` that uses `variable`, with the operand replaced by `make()`, made once.
+// Every instruction of `function` that uses `variable`, with the operand replaced by `make()`, made
+// once.
 template <class Make> bool replace_uses(GlobalVariable& variable, Function& function, Make make) {
     Value* value = nullptr;
     for (auto& use : llvm::make_early_inc_range(variable.uses())) {
@@ -47,7 +50,8 @@ bool reaches(Function& from, const llvm::SetVector<Function*>& targets) {
     seen.insert(&from);
     for (std::size_t i = 0; i < seen.size(); ++i)
         for (auto& instruction : llvm::instructions(*seen[i])) {
-            if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isIndirectCall())
+            if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+                call && call->isIndirectCall())
                 return true;
             for (auto& operand : instruction.operands())
                 if (auto* function = llvm::dyn_cast<Function>(operand->stripPointerCasts())) {
@@ -64,8 +68,8 @@ Function* widen_thunk(Function& old) {
     auto* pointer = llvm::PointerType::get(context, 0);
     llvm::SmallVector<llvm::Type*, 16> params(first_position, pointer);
     params.append(12, llvm::Type::getInt32Ty(context));
-    auto* thunk = Function::Create(llvm::FunctionType::get(old.getReturnType(), params, false), old.getLinkage(), "",
-                                   old.getParent());
+    auto* thunk = Function::Create(llvm::FunctionType::get(old.getReturnType(), params, false),
+                                   old.getLinkage(), "", old.getParent());
     thunk->copyAttributesFrom(&old);
     thunk->takeName(&old);
     thunk->splice(thunk->begin(), &old);
@@ -85,7 +89,8 @@ struct Layout {
         for (const auto& place : places)
             if (place.first == &variable)
                 return;
-        bytes = llvm::alignTo(bytes, std::max<std::uint64_t>(16, variable.getAlign().valueOrOne().value()));
+        bytes = llvm::alignTo(
+            bytes, std::max<std::uint64_t>(16, variable.getAlign().valueOrOne().value()));
         places.emplace_back(&variable, bytes);
         bytes += data.getTypeAllocSize(variable.getValueType());
     }
@@ -116,7 +121,8 @@ class Placer {
             kernel.thunk = widen_thunk(*kernel.thunk);
             thunks.insert(kernel.thunk);
         }
-        Layout common; // variables that functions outside the kernels use have one place in every kernel
+        Layout common; // variables that functions outside the kernels use have one place in every
+                       // kernel
         for (auto* list : {&special_, &dynamic_, &static_})
             for (auto* variable : *list)
                 for (auto* function : variable ? users_of(*variable) : llvm::SetVector<Function*>())
@@ -129,8 +135,8 @@ class Placer {
             const bool lend = !outside.empty() && reaches(*kernel.thunk, outside);
             place_in_kernel(kernel, lend ? common : Layout(), lend);
         }
-        // A kernel may have more static variables than the common ones: its functions find the dynamic part through
-        // a context that already points past them.
+        // A kernel may have more static variables than the common ones: its functions find the
+        // dynamic part through a context that already points past them.
         for (auto* function : outside)
             place_outside(*function, common);
         for (auto* list : {&special_, &dynamic_, &static_})
@@ -162,8 +168,9 @@ class Placer {
                 replace_uses(*special_[which], thunk, [&] {
                     auto* copy = build.CreateAlloca(llvm::ArrayType::get(build.getInt32Ty(), 3));
                     for (unsigned axis = 0; axis < 3; ++axis)
-                        build.CreateStore(thunk.getArg(first_position + 3 * which + axis),
-                                          build.CreateConstInBoundsGEP1_64(build.getInt32Ty(), copy, axis));
+                        build.CreateStore(
+                            thunk.getArg(first_position + 3 * which + axis),
+                            build.CreateConstInBoundsGEP1_64(build.getInt32Ty(), copy, axis));
                     return copy;
                 });
         if (lend) { // functions that stayed outside look there
@@ -189,13 +196,15 @@ class Placer {
                 return at(build.CreateLoad(build.getPtrTy(), at(context, position_bytes)), offset);
             });
         for (auto* variable : dynamic_)
-            replace_uses(*variable, function,
-                         [&] { return build.CreateLoad(build.getPtrTy(), at(context, position_bytes + 8)); });
+            replace_uses(*variable, function, [&] {
+                return build.CreateLoad(build.getPtrTy(), at(context, position_bytes + 8));
+            });
     }
 
     llvm::FunctionCallee hook() {
         auto callee = module_.getOrInsertFunction(
-            context_hook, llvm::FunctionType::get(llvm::PointerType::get(module_.getContext(), 0), {}, false));
+            context_hook,
+            llvm::FunctionType::get(llvm::PointerType::get(module_.getContext(), 0), {}, false));
         auto* function = llvm::cast<Function>(callee.getCallee());
         function->setDoesNotThrow();
         function->setDoesNotAccessMemory();

@@ -1,4 +1,5 @@
-// Debian's static Clang refers to Polly's plug-in; this empty one takes its place and keeps Polly out.
+// Debian's static Clang refers to Polly's plug-in; this empty one takes its place and keeps Polly
+// out.
 #include <llvm/Config/llvm-config.h>
 #if LLVM_VERSION_MAJOR >= 22
 #include <llvm/Plugins/PassPlugin.h>

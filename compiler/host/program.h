@@ -1,4 +1,5 @@
-// What the front end hands to the passes: a module, its kernels, and what the caller asked to know by name.
+// What the front end hands to the passes: a module, its kernels, and what the caller asked to know
+// by name.
 #pragma once
 #include "compiler/base/host_abi.h"
 #include "compiler/host/quern_cc.h"

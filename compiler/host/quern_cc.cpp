@@ -1,9 +1,10 @@
-// The C door: takes a request, runs the stages under crash recovery, hands the object or the diagnostics back.
+// The C door: takes a request, runs the stages under crash recovery, hands the object or the
+// diagnostics back.
 #include "compiler/host/quern_cc.h"
 #include "compiler/host/passes.h"
+#include <chrono>
 #include <clang/Basic/Stack.h>
 #include <clang/Basic/Version.h>
-#include <chrono>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
@@ -16,7 +17,9 @@ namespace quern::host {
 namespace {
 
 double now_ms() {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 struct Result : quern_cc_result {
@@ -34,7 +37,8 @@ void on_fatal_error(void*, const char* reason, bool) {
         recovery->HandleExit(1); // does not return
 }
 
-// Signal handlers stand only while something compiles: the rest of the time they are the process's own.
+// Signal handlers stand only while something compiles: the rest of the time they are the process's
+// own.
 class CrashGuard {
   public:
     CrashGuard() {
@@ -97,7 +101,8 @@ void compile(const Work& work, const std::string& precompiled, Result& result) {
     const double start = now_ms();
     auto machine = make_machine(work.cpu, result.text);
     Program program;
-    result.status = machine ? run_front_end(work.input, precompiled, context, program, result.text) : QUERN_CC_ERROR;
+    result.status = machine ? run_front_end(work.input, precompiled, context, program, result.text)
+                            : QUERN_CC_ERROR;
     context.setDiagnosticHandler(std::move(handler));
     const double read = now_ms();
     result.front_end_ms = read - start;
@@ -133,10 +138,12 @@ Work read_request(const quern_cc_request& request) {
     Work work;
     work.cpu = parse_cpu(request.arch ? request.arch : "");
     for (size_t i = 0; i < request.header_count; ++i)
-        work.headers.push_back({request.headers[i].name, {request.headers[i].text, request.headers[i].size}});
+        work.headers.push_back(
+            {request.headers[i].name, {request.headers[i].text, request.headers[i].size}});
     for (size_t i = 0; i < request.name_expression_count; ++i)
         work.names.emplace_back(request.name_expressions[i]);
-    work.input.main = {request.file_name ? request.file_name : "kernel.cu", {request.source, request.source_size}};
+    work.input.main = {request.file_name ? request.file_name : "kernel.cu",
+                       {request.source, request.source_size}};
     return work;
 }
 
@@ -164,16 +171,20 @@ void run(const quern_cc_request& request, Result& result) {
     };
     fatal_text.clear();
     std::string reason;
-    const bool survived = recovery.RunSafelyOnThread([&] {
-        llvm::CrashRecoveryContext inner;
-        if (!inner.RunSafely(body))
-            reason = fatal_text.empty() ? "Clang or LLVM stopped at a signal" : fatal_text;
-    }, 16U << 20);
+    const bool survived = recovery.RunSafelyOnThread(
+        [&] {
+            llvm::CrashRecoveryContext inner;
+            if (!inner.RunSafely(body))
+                reason = fatal_text.empty() ? "Clang or LLVM stopped at a signal" : fatal_text;
+        },
+        16U << 20);
     if (!survived || !finished) {
         result.status = QUERN_CC_CRASH;
         result.bytes.clear();
         result.names.clear();
-        result.text += "error: the host compiler failed: " + (reason.empty() ? "unknown reason" : reason) + "\n";
+        result.text +=
+            "error: the host compiler failed: " + (reason.empty() ? "unknown reason" : reason) +
+            "\n";
     }
 }
 
@@ -189,7 +200,8 @@ quern_cc_result* quern_cc_compile(const quern_cc_request* request) {
         return nullptr;
     result->status = QUERN_CC_ERROR;
     if (!request || request->abi != QUERN_CC_ABI || !request->source)
-        result->text = "error: the request has no source, or another ABI than " + std::to_string(QUERN_CC_ABI) + "\n";
+        result->text = "error: the request has no source, or another ABI than " +
+                       std::to_string(QUERN_CC_ABI) + "\n";
     else
         run(*request, *result);
     for (const auto& name : result->names)

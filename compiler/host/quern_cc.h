@@ -1,6 +1,7 @@
-/* The host compiler's door: CUDA C++ in, an x86-64 relocatable object out. A plain C ABI, so that the library
- * (Clang and LLVM inside, hidden) can be opened on a cache miss only, and its C++ never meets ours.
- * Thread safe: any number of threads may compile at once. Nothing here exits or aborts the process. */
+/* The host compiler's door: CUDA C++ in, an x86-64 relocatable object out. A plain C ABI, so that
+ * the library (Clang and LLVM inside, hidden) can be opened on a cache miss only, and its C++ never
+ * meets ours. Thread safe: any number of threads may compile at once. Nothing here exits or aborts
+ * the process. */
 #ifndef QUERN_CC_H
 #define QUERN_CC_H
 #include <stddef.h>
@@ -17,16 +18,18 @@ typedef struct quern_cc_file {
 } quern_cc_file;
 
 typedef struct quern_cc_request {
-    unsigned abi; /* QUERN_CC_ABI */
+    unsigned abi;          /* QUERN_CC_ABI */
     const char* file_name; /* label of the main source in diagnostics */
     const char* source;
     size_t source_size;
     const quern_cc_file* headers; /* found by #include "name" and <name>, before any folder */
     size_t header_count;
-    const char* const* options; /* NVRTC spellings: -DX=1, -Idir, -std=c++20, --fmad=false, --use_fast_math ... */
+    const char* const*
+        options; /* NVRTC spellings: -DX=1, -Idir, -std=c++20, --fmad=false, --use_fast_math ... */
     size_t option_count;
     const char* arch; /* LLVM CPU name, then features: "x86-64-v4+avx512bf16" (Arch::name) */
-    const char* const* name_expressions; /* C++ expressions of kernels and variables, as nvrtcAddNameExpression */
+    const char* const*
+        name_expressions; /* C++ expressions of kernels and variables, as nvrtcAddNameExpression */
     size_t name_expression_count;
 } quern_cc_request;
 
@@ -41,7 +44,7 @@ typedef struct quern_cc_result {
     quern_cc_status status;
     const void* object; /* ELF relocatable, see compiler/base/host_abi.h */
     size_t object_size;
-    const char* log; /* warnings and errors, NUL terminated, "" when clean */
+    const char* log;                  /* warnings and errors, NUL terminated, "" when clean */
     const char* const* lowered_names; /* one per name expression, in order */
     size_t lowered_name_count;
     double front_end_ms, optimise_ms, emit_ms;

@@ -1,4 +1,5 @@
-// Walks the call graph from each kernel and reports the first thing on the way that the CPU backend cannot run.
+// Walks the call graph from each kernel and reports the first thing on the way that the CPU backend
+// cannot run.
 #include "compiler/host/refuse.h"
 #include <clang/Basic/SourceManager.h>
 #include <llvm/ADT/SetVector.h>
@@ -47,24 +48,27 @@ std::string complaint(const llvm::Instruction& instruction, const clang::SourceM
     const auto* callee = call->getCalledFunction();
     if (!callee || !callee->hasFnAttribute("dontcall-error"))
         return "";
-    return place(instruction, sources) + "error: this uses " + plain_name(callee->getName()) + "; " +
-           callee->getFnAttribute("dontcall-error").getValueAsString().str();
+    return place(instruction, sources) + "error: this uses " + plain_name(callee->getName()) +
+           "; " + callee->getFnAttribute("dontcall-error").getValueAsString().str();
 }
 
 } // namespace
 
-bool find_refusals(llvm::Module&, const Program& program, const clang::SourceManager& sources, std::string& log) {
+bool find_refusals(llvm::Module&, const Program& program, const clang::SourceManager& sources,
+                   std::string& log) {
     for (const auto& kernel : program.kernels) {
         llvm::SetVector<llvm::Function*> reached;
         reached.insert(kernel.thunk);
         for (std::size_t i = 0; i < reached.size(); ++i)
             for (auto& instruction : llvm::instructions(*reached[i])) {
                 if (const auto text = complaint(instruction, sources); !text.empty()) {
-                    log += text + "\n    in a function that kernel '" + plain_name(kernel.name) + "' reaches\n";
+                    log += text + "\n    in a function that kernel '" + plain_name(kernel.name) +
+                           "' reaches\n";
                     return true;
                 }
                 for (auto& operand : instruction.operands())
-                    if (auto* function = llvm::dyn_cast<llvm::Function>(operand->stripPointerCasts()))
+                    if (auto* function =
+                            llvm::dyn_cast<llvm::Function>(operand->stripPointerCasts()))
                         reached.insert(function);
             }
     }

@@ -1,4 +1,5 @@
-// What a kernel cannot do on the CPU: barriers and warp operations (until they get passes of their own), inline PTX.
+// What a kernel cannot do on the CPU: barriers and warp operations (until they get passes of their
+// own), inline PTX.
 #pragma once
 #include "compiler/host/program.h"
 
@@ -8,8 +9,9 @@ class SourceManager;
 
 namespace quern::host {
 
-// True when some kernel reaches such a thing; `log` then names the kernel, the deed and its line. Wants Clang's raw IR.
-bool find_refusals(llvm::Module& module, const Program& program, const clang::SourceManager& sources,
-                   std::string& log);
+// True when some kernel reaches such a thing; `log` then names the kernel, the deed and its line.
+// Wants Clang's raw IR.
+bool find_refusals(llvm::Module& module, const Program& program,
+                   const clang::SourceManager& sources, std::string& log);
 
 } // namespace quern::host

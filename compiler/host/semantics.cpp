@@ -1,6 +1,7 @@
-// Gives operations that C++ leaves undefined, or that x86 does otherwise, the results that NVIDIA's hardware gives:
-// division by zero, shifts past the width, float to integer out of range; and rounds to bfloat16 and from double to
-// half in line, since x86 has no instruction and LLVM would call a library.
+// Gives operations that C++ leaves undefined, or that x86 does otherwise, the results that NVIDIA's
+// hardware gives: division by zero, shifts past the width, float to integer out of range; and
+// rounds to bfloat16 and from double to half in line, since x86 has no instruction and LLVM would
+// call a library.
 #include "compiler/host/passes.h"
 #include <cmath>
 #include <llvm/IR/IRBuilder.h>
@@ -21,7 +22,7 @@ Value* divide(llvm::IRBuilder<>& build, llvm::BinaryOperator& old) {
     auto* type = old.getType();
     const auto opcode = old.getOpcode();
     const bool is_signed = opcode == Instruction::SDiv || opcode == Instruction::SRem;
-    if (const llvm::APInt* known; auto* constant = llvm::dyn_cast<ConstantInt>(b)) {
+    if (const llvm::APInt * known; auto* constant = llvm::dyn_cast<ConstantInt>(b)) {
         known = &constant->getValue();
         if (!known->isZero() && !(is_signed && known->isAllOnes()))
             return nullptr;
@@ -34,7 +35,8 @@ Value* divide(llvm::IRBuilder<>& build, llvm::BinaryOperator& old) {
     auto* safe = build.CreateSelect(unsafe, ConstantInt::get(type, 1), b);
     Value* result = build.CreateBinOp(opcode, a, safe);
     if (is_signed)
-        result = build.CreateSelect(by_minus, opcode == Instruction::SDiv ? build.CreateNeg(a) : zero, result);
+        result = build.CreateSelect(
+            by_minus, opcode == Instruction::SDiv ? build.CreateNeg(a) : zero, result);
     return build.CreateSelect(by_zero, ones, result);
 }
 
@@ -43,14 +45,18 @@ Value* shift(llvm::IRBuilder<>& build, llvm::BinaryOperator& old) {
     auto *value = old.getOperand(0), *amount = old.getOperand(1);
     auto* type = old.getType();
     const unsigned width = type->getScalarSizeInBits();
-    if (auto* constant = llvm::dyn_cast<ConstantInt>(amount); constant && constant->getValue().ult(width))
+    if (auto* constant = llvm::dyn_cast<ConstantInt>(amount);
+        constant && constant->getValue().ult(width))
         return nullptr;
-    if (auto* mask = llvm::dyn_cast<llvm::BinaryOperator>(amount); mask && mask->getOpcode() == Instruction::And)
-        if (auto* bits = llvm::dyn_cast<ConstantInt>(mask->getOperand(1)); bits && bits->getValue().ult(width))
+    if (auto* mask = llvm::dyn_cast<llvm::BinaryOperator>(amount);
+        mask && mask->getOpcode() == Instruction::And)
+        if (auto* bits = llvm::dyn_cast<ConstantInt>(mask->getOperand(1));
+            bits && bits->getValue().ult(width))
             return nullptr;
     auto* inside = build.CreateICmpULT(amount, ConstantInt::get(type, width));
     if (old.getOpcode() == Instruction::AShr)
-        return build.CreateAShr(value, build.CreateSelect(inside, amount, ConstantInt::get(type, width - 1)));
+        return build.CreateAShr(
+            value, build.CreateSelect(inside, amount, ConstantInt::get(type, width - 1)));
     return build.CreateSelect(inside, build.CreateBinOp(old.getOpcode(), value, amount),
                               llvm::Constant::getNullValue(type));
 }
@@ -71,20 +77,26 @@ Value* to_integer(llvm::IRBuilder<>& build, llvm::CastInst& old) {
     // Spelled out: LLVM 19 leaves loops with llvm.fptosi.sat scalar, 14 times slower.
     auto* real = value->getType();
     const unsigned bits = step->getScalarSizeInBits();
-    auto* limit = llvm::ConstantFP::get(real, std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits)));
-    auto* least = llvm::ConstantFP::get(real, is_signed ? -std::ldexp(1.0, static_cast<int>(bits - 1)) : 0.0);
+    auto* limit =
+        llvm::ConstantFP::get(real, std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits)));
+    auto* least =
+        llvm::ConstantFP::get(real, is_signed ? -std::ldexp(1.0, static_cast<int>(bits - 1)) : 0.0);
     auto* below = build.CreateFCmpOLE(value, least);
     auto* above = build.CreateFCmpOGE(value, limit);
     auto* outside = build.CreateOr(build.CreateOr(below, above), build.CreateFCmpUNO(value, value));
     auto* safe = build.CreateSelect(outside, llvm::ConstantFP::get(real, 0.0), value);
-    Value* result = build.CreateCast(is_signed ? Instruction::FPToSI : Instruction::FPToUI, safe, step);
-    const auto most = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
-    const auto lowest = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
+    Value* result =
+        build.CreateCast(is_signed ? Instruction::FPToSI : Instruction::FPToUI, safe, step);
+    const auto most =
+        is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+    const auto lowest =
+        is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
     result = build.CreateSelect(above, ConstantInt::get(step, most), result);
     result = build.CreateSelect(below, ConstantInt::get(step, lowest), result);
     if (width == 64 || (value->getType()->getScalarType()->isDoubleTy() && width >= 32))
-        result = build.CreateSelect(build.CreateFCmpUNO(value, value),
-                                    ConstantInt::get(type, llvm::APInt::getSignMask(width)), result);
+        result =
+            build.CreateSelect(build.CreateFCmpUNO(value, value),
+                               ConstantInt::get(type, llvm::APInt::getSignMask(width)), result);
     return step == type ? result : build.CreateTrunc(result, type);
 }
 
@@ -93,14 +105,17 @@ Type* with_scalar(Type* like, Type* scalar) {
     return vector ? llvm::VectorType::get(scalar, vector->getElementCount()) : scalar;
 }
 
-// double to float, inexact results made odd, so that rounding once more, to a narrower type, is right.
+// double to float, inexact results made odd, so that rounding once more, to a narrower type, is
+// right.
 Value* round_to_odd(llvm::IRBuilder<>& build, Value* value) {
     auto* narrow = with_scalar(value->getType(), build.getFloatTy());
     auto* bits = with_scalar(value->getType(), build.getInt32Ty());
     auto* near = build.CreateFPTrunc(value, narrow);
     auto* back = build.CreateFPExt(near, value->getType());
     auto* code = build.CreateBitCast(near, bits);
-    const auto magnitude = [&](Value* x) { return build.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); };
+    const auto magnitude = [&](Value* x) {
+        return build.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    };
     auto* beyond = build.CreateFCmpOGT(magnitude(back), magnitude(value));
     auto* toward_zero = build.CreateSub(code, build.CreateZExt(beyond, bits));
     auto* odd = build.CreateOr(toward_zero, ConstantInt::get(bits, 1));
@@ -121,7 +136,8 @@ Value* to_bfloat(llvm::IRBuilder<>& build, Value* value, Type* type) {
     auto* rounded = build.CreateLShr(build.CreateAdd(code, tie), 16);
     auto* quiet = build.CreateOr(upper, ConstantInt::get(wide, 0x40));
     auto* chosen = build.CreateSelect(build.CreateFCmpUNO(value, value), quiet, rounded);
-    return build.CreateBitCast(build.CreateTrunc(chosen, with_scalar(type, build.getInt16Ty())), type);
+    return build.CreateBitCast(build.CreateTrunc(chosen, with_scalar(type, build.getInt16Ty())),
+                               type);
 }
 
 Value* narrow_float(llvm::IRBuilder<>& build, Instruction& old) {
@@ -131,7 +147,8 @@ Value* narrow_float(llvm::IRBuilder<>& build, Instruction& old) {
         return nullptr;
     auto* real = with_scalar(type, build.getFloatTy());
     const auto finish = [&](Value* value) {
-        return scalar->isBFloatTy() ? to_bfloat(build, value, type) : build.CreateFPTrunc(value, type);
+        return scalar->isBFloatTy() ? to_bfloat(build, value, type)
+                                    : build.CreateFPTrunc(value, type);
     };
     if (llvm::isa<llvm::FPTruncInst>(old)) {
         auto* value = old.getOperand(0);
@@ -144,8 +161,8 @@ Value* narrow_float(llvm::IRBuilder<>& build, Instruction& old) {
     if (llvm::isa<llvm::SIToFPInst>(old) || llvm::isa<llvm::UIToFPInst>(old)) {
         if (scalar->isHalfTy() && old.getOperand(0)->getType()->getScalarSizeInBits() <= 16)
             return nullptr;
-        auto* exact = build.CreateCast(llvm::cast<llvm::CastInst>(old).getOpcode(), old.getOperand(0),
-                                       with_scalar(type, build.getDoubleTy()));
+        auto* exact = build.CreateCast(llvm::cast<llvm::CastInst>(old).getOpcode(),
+                                       old.getOperand(0), with_scalar(type, build.getDoubleTy()));
         return finish(round_to_odd(build, exact));
     }
     if (llvm::isa<llvm::BinaryOperator>(old) && scalar->isBFloatTy()) {

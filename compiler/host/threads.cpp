@@ -1,5 +1,6 @@
-// The loops over blocks and threads around each kernel, and its HostKernelInfo. Threads along x are the inner loop:
-// LLVM's vectoriser works on that one. A row whose bounds check holds throughout runs a copy without the check.
+// The loops over blocks and threads around each kernel, and its HostKernelInfo. Threads along x are
+// the inner loop: LLVM's vectoriser works on that one. A row whose bounds check holds throughout
+// runs a copy without the check.
 #include "compiler/host/guard.h"
 #include "compiler/host/passes.h"
 #include <llvm/Analysis/LoopInfo.h>
@@ -44,7 +45,8 @@ class Simplifier {
 
     void run(Function& function) {
         clean(function);
-        if (has_loop(function)) { // small constant loops vanish, so that the loop over threads is the inner one
+        if (has_loop(function)) { // small constant loops vanish, so that the loop over threads is
+                                  // the inner one
             llvm::FunctionPassManager passes;
             passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
             passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(2)));
@@ -53,7 +55,9 @@ class Simplifier {
         }
     }
 
-    bool has_loop(Function& function) { return !functions_.getResult<llvm::LoopAnalysis>(function).empty(); }
+    bool has_loop(Function& function) {
+        return !functions_.getResult<llvm::LoopAnalysis>(function).empty();
+    }
 
   private:
     void clean(Function& function) {
@@ -73,7 +77,8 @@ class Simplifier {
     llvm::PassBuilder builder_;
 };
 
-// Plain accesses of different threads are independent: a race without a barrier in between has no meaning.
+// Plain accesses of different threads are independent: a race without a barrier in between has no
+// meaning.
 void mark_parallel(Function& body, llvm::MDNode* group) {
     for (auto& instruction : llvm::instructions(body)) {
         const Value* pointer = nullptr;
@@ -100,11 +105,13 @@ bool may_vectorise(Function& body) {
 class Runner {
   public:
     Runner(Program& program, Kernel& kernel, Simplifier& simplifier)
-        : kernel_(kernel), simplifier_(simplifier), context_(program.module->getContext()), build_(context_) {
+        : kernel_(kernel), simplifier_(simplifier), context_(program.module->getContext()),
+          build_(context_) {
         auto* pointer = build_.getPtrTy();
         auto* wide = build_.getInt64Ty();
         runner_ = Function::Create(
-            llvm::FunctionType::get(build_.getVoidTy(), {pointer, pointer, wide, wide, pointer}, false),
+            llvm::FunctionType::get(build_.getVoidTy(), {pointer, pointer, wide, wide, pointer},
+                                    false),
             llvm::GlobalValue::ExternalLinkage, "__quern_run_" + kernel.name, *program.module);
         for (const auto& attribute : kernel.thunk->getAttributes().getFnAttrs())
             if (attribute.isStringAttribute())
@@ -142,7 +149,8 @@ class Runner {
         auto* width = wide(value(grid_size_at, 0));
         auto* height = wide(value(grid_size_at, 1));
         auto* row = build_.CreateUDiv(first, width);
-        Value* starts[] = {narrow(build_.CreateURem(first, width)), narrow(build_.CreateURem(row, height)),
+        Value* starts[] = {narrow(build_.CreateURem(first, width)),
+                           narrow(build_.CreateURem(row, height)),
                            narrow(build_.CreateUDiv(row, height))};
         build_.CreateCondBr(build_.CreateICmpULT(first, runner_->getArg(3)), blocks, exit);
 
@@ -167,8 +175,10 @@ class Runner {
         auto* end_y = build_.CreateICmpEQ(y, value(grid_size_at, 1));
         auto* z = build_.CreateAdd(place[2], build_.CreateZExt(end_y, build_.getInt32Ty()));
         number->addIncoming(next, build_.GetInsertBlock());
-        place[0]->addIncoming(build_.CreateSelect(end_x, build_.getInt32(0), x), build_.GetInsertBlock());
-        place[1]->addIncoming(build_.CreateSelect(end_y, build_.getInt32(0), y), build_.GetInsertBlock());
+        place[0]->addIncoming(build_.CreateSelect(end_x, build_.getInt32(0), x),
+                              build_.GetInsertBlock());
+        place[1]->addIncoming(build_.CreateSelect(end_y, build_.getInt32(0), y),
+                              build_.GetInsertBlock());
         place[2]->addIncoming(z, build_.GetInsertBlock());
         build_.CreateCondBr(build_.CreateICmpULT(next, runner_->getArg(3)), blocks, exit)
             ->setMetadata(llvm::LLVMContext::MD_loop, loop({}));
@@ -177,7 +187,8 @@ class Runner {
     }
 
   private:
-    // Every thread does the same: a plain call, compiled as straight code. Generated kernels come this way.
+    // Every thread does the same: a plain call, compiled as straight code. Generated kernels come
+    // this way.
     void emit_plain_threads() {
         auto* count = build_.CreateNUWMul(
             build_.CreateNUWMul(wide(value(block_size_at, 0)), wide(value(block_size_at, 1))),
@@ -232,7 +243,8 @@ class Runner {
         build_.SetInsertPoint(row_done);
         auto* next_y = build_.CreateAdd(y, build_.getInt32(1), "", true, true);
         auto* end_y = build_.CreateICmpEQ(next_y, value(block_size_at, 1));
-        auto* next_z = build_.CreateAdd(z, build_.CreateZExt(end_y, build_.getInt32Ty()), "", true, true);
+        auto* next_z =
+            build_.CreateAdd(z, build_.CreateZExt(end_y, build_.getInt32Ty()), "", true, true);
         y->addIncoming(build_.CreateSelect(end_y, build_.getInt32(0), next_y), row_done);
         z->addIncoming(next_z, row_done);
         build_.CreateCondBr(build_.CreateICmpEQ(next_z, value(block_size_at, 2)), after, rows)
@@ -281,7 +293,8 @@ class Runner {
     llvm::MDNode* loop(llvm::ArrayRef<llvm::Metadata*> facts) {
         llvm::SmallVector<llvm::Metadata*, 4> parts = {nullptr};
         parts.append(facts.begin(), facts.end());
-        parts.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.mustprogress")));
+        parts.push_back(
+            llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.mustprogress")));
         auto* node = llvm::MDNode::getDistinct(context_, parts);
         node->replaceOperandWith(0, node);
         return node;
@@ -289,14 +302,16 @@ class Runner {
 
     Value* field(unsigned index) {
         auto* load = build_.CreateAlignedLoad(
-            build_.getInt32Ty(), build_.CreateConstInBoundsGEP1_64(build_.getInt32Ty(), runner_->getArg(0), index),
+            build_.getInt32Ty(),
+            build_.CreateConstInBoundsGEP1_64(build_.getInt32Ty(), runner_->getArg(0), index),
             llvm::Align(4));
         load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
         load->setMetadata(llvm::LLVMContext::MD_noundef, llvm::MDNode::get(context_, {}));
         const unsigned limit = index >= 3 ? 1025 : 0x7fffffff; // a block has at most 1024 threads
-        load->setMetadata(llvm::LLVMContext::MD_range,
-                          llvm::MDNode::get(context_, {llvm::ConstantAsMetadata::get(build_.getInt32(1)),
-                                                       llvm::ConstantAsMetadata::get(build_.getInt32(limit))}));
+        load->setMetadata(
+            llvm::LLVMContext::MD_range,
+            llvm::MDNode::get(context_, {llvm::ConstantAsMetadata::get(build_.getInt32(1)),
+                                         llvm::ConstantAsMetadata::get(build_.getInt32(limit))}));
         return load;
     }
 
@@ -315,15 +330,18 @@ class Runner {
 };
 
 void emit_info(llvm::Module& module, const Kernel& kernel) {
-    std::vector<std::uint32_t> words = {host_abi_version, static_cast<std::uint32_t>(kernel.params.size()),
-                                        kernel.args_bytes, kernel.static_shared_bytes, kernel.max_threads, 0};
+    std::vector<std::uint32_t> words = {
+        host_abi_version,   static_cast<std::uint32_t>(kernel.params.size()),
+        kernel.args_bytes,  kernel.static_shared_bytes,
+        kernel.max_threads, 0};
     for (const auto& param : kernel.params)
         words.insert(words.end(), {param.offset_bytes, param.size_bytes});
     if (kernel.params.empty())
         words.insert(words.end(), {0, 0}); // HostKernelInfo is never shorter than its declaration
     auto* data = llvm::ConstantDataArray::get(module.getContext(), words);
-    auto* info = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::ExternalLinkage, data,
-                                          "__quern_info_" + kernel.name);
+    auto* info =
+        new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                                 data, "__quern_info_" + kernel.name);
     info->setAlignment(llvm::Align(8));
 }
 

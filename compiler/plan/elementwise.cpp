@@ -24,28 +24,35 @@ struct Nest {
     void drop(int axis) {
         for (int d = axis; d + 1 < ndim; ++d) {
             extent[d] = extent[d + 1];
-            for (int k = 0; k < operands; ++k) stride[k][d] = stride[k][d + 1];
+            for (int k = 0; k < operands; ++k)
+                stride[k][d] = stride[k][d + 1];
         }
         --ndim;
     }
     void swap_axes(int a, int b) {
         std::swap(extent[a], extent[b]);
-        for (int k = 0; k < operands; ++k) std::swap(stride[k][a], stride[k][b]);
+        for (int k = 0; k < operands; ++k)
+            std::swap(stride[k][a], stride[k][b]);
     }
     void move_axis(int from, int to) {
-        for (; from < to; ++from) swap_axes(from, from + 1);
-        for (; from > to; --from) swap_axes(from, from - 1);
+        for (; from < to; ++from)
+            swap_axes(from, from + 1);
+        for (; from > to; --from)
+            swap_axes(from, from - 1);
     }
 };
 
 bool all_contiguous(const PlanRequest& request) {
     const auto ndim = static_cast<int>(request.shape.size());
     for (const Operand& operand : request.operands) {
-        if (operand.ndim != ndim) return false;
+        if (operand.ndim != ndim)
+            return false;
         std::int64_t expected = operand.item_bytes;
         for (int d = ndim; d-- > 0;) {
-            if (operand.shape[d] != request.shape[d]) return false;
-            if (operand.strides[d] != expected && operand.shape[d] != 1) return false;
+            if (operand.shape[d] != request.shape[d])
+                return false;
+            if (operand.strides[d] != expected && operand.shape[d] != 1)
+                return false;
             expected *= operand.shape[d];
         }
     }
@@ -55,22 +62,27 @@ bool all_contiguous(const PlanRequest& request) {
 void expand(const PlanRequest& request, Nest& nest) {
     nest.ndim = static_cast<int>(request.shape.size());
     nest.operands = static_cast<int>(request.operands.size());
-    for (int d = 0; d < nest.ndim; ++d) nest.extent[d] = request.shape[d];
+    for (int d = 0; d < nest.ndim; ++d)
+        nest.extent[d] = request.shape[d];
     for (int k = 0; k < nest.operands; ++k) {
         const Operand& operand = request.operands[k];
         const int missing = nest.ndim - operand.ndim;
         for (int d = 0; d < nest.ndim; ++d)
-            nest.stride[k][d] = d < missing || operand.shape[d - missing] == 1 ? 0 : operand.strides[d - missing];
+            nest.stride[k][d] =
+                d < missing || operand.shape[d - missing] == 1 ? 0 : operand.strides[d - missing];
     }
 }
 
-// Should axis `a` stand further out than axis `b`? Outputs decide first: their fast axis becomes the innermost.
+// Should axis `a` stand further out than axis `b`? Outputs decide first: their fast axis becomes
+// the innermost.
 bool further_out(const Nest& nest, std::span<const Operand> operands, int a, int b) {
     for (const bool output : {true, false})
         for (int k = 0; k < nest.operands; ++k) {
-            if (operands[k].output != output) continue;
+            if (operands[k].output != output)
+                continue;
             const std::int64_t sa = std::abs(nest.stride[k][a]), sb = std::abs(nest.stride[k][b]);
-            if (sa == 0 || sb == 0 || sa == sb) continue;
+            if (sa == 0 || sb == 0 || sa == sb)
+                continue;
             return sa > sb;
         }
     return a < b;
@@ -78,7 +90,9 @@ bool further_out(const Nest& nest, std::span<const Operand> operands, int a, int
 
 void order_axes(Nest& nest, std::span<const Operand> operands) {
     for (int d = 1; d < nest.ndim; ++d)
-        for (int e = d; e > 0 && further_out(nest, operands, e, e - 1) && !further_out(nest, operands, e - 1, e); --e)
+        for (int e = d; e > 0 && further_out(nest, operands, e, e - 1) &&
+                        !further_out(nest, operands, e - 1, e);
+             --e)
             nest.swap_axes(e, e - 1);
 }
 
@@ -87,103 +101,130 @@ void merge_axes(Nest& nest) {
         bool mergeable = true;
         for (int k = 0; mergeable && k < nest.operands; ++k)
             mergeable = nest.stride[k][d] == nest.stride[k][d + 1] * nest.extent[d + 1];
-        if (!mergeable) continue;
+        if (!mergeable)
+            continue;
         nest.extent[d + 1] *= nest.extent[d];
-        for (int k = 0; k < nest.operands; ++k) nest.stride[k][d] = nest.stride[k][d + 1];
+        for (int k = 0; k < nest.operands; ++k)
+            nest.stride[k][d] = nest.stride[k][d + 1];
         const std::int64_t merged = nest.extent[d + 1];
         nest.extent[d] = merged;
         nest.drop(d + 1);
     }
 }
 
-// The axis along which some operand is contiguous while it is not along the innermost one; -1 if there is none that
-// all such operands share.
+// The axis along which some operand is contiguous while it is not along the innermost one; -1 if
+// there is none that all such operands share.
 int tile_axis(const Nest& nest, std::span<const Operand> operands, std::int64_t least) {
     const int inner = nest.ndim - 1;
-    if (nest.ndim < 2 || nest.extent[inner] < least) return -1;
+    if (nest.ndim < 2 || nest.extent[inner] < least)
+        return -1;
     int found = -1;
     for (int k = 0; k < nest.operands; ++k) {
         const std::int64_t item = operands[k].item_bytes;
-        if (nest.stride[k][inner] == item || nest.stride[k][inner] == 0) continue;
-        if (operands[k].output) return -1;
+        if (nest.stride[k][inner] == item || nest.stride[k][inner] == 0)
+            continue;
+        if (operands[k].output)
+            return -1;
         for (int d = 0; d < inner; ++d) {
-            if (nest.stride[k][d] != item || nest.extent[d] < least) continue;
-            if (found >= 0 && found != d) return -1;
+            if (nest.stride[k][d] != item || nest.extent[d] < least)
+                continue;
+            if (found >= 0 && found != d)
+                return -1;
             found = d;
         }
     }
     return found;
 }
 
-void choose_access(const Nest& nest, const PlanRequest& request, ElementwiseLayout& layout, bool tiles) {
+void choose_access(const Nest& nest, const PlanRequest& request, ElementwiseLayout& layout,
+                   bool tiles) {
     const int inner = nest.ndim - 1;
     for (int k = 0; k < nest.operands; ++k) {
         const std::int64_t item = request.operands[k].item_bytes, stride = nest.stride[k][inner];
-        layout.access[k] = stride == item || nest.extent[inner] == 1 ? Access::contiguous
-                           : stride == 0                             ? Access::repeated
+        layout.access[k] = stride == item || nest.extent[inner] == 1    ? Access::contiguous
+                           : stride == 0                                ? Access::repeated
                            : tiles && nest.stride[k][inner - 1] == item ? Access::tiled
                                                                         : Access::strided;
     }
 }
 
-bool aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout, int lanes, int shift) {
+bool aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout,
+             int lanes, int shift) {
     for (int k = 0; k < nest.operands; ++k) {
-        if (layout.access[k] != Access::contiguous) continue;
+        if (layout.access[k] != Access::contiguous)
+            continue;
         const Operand& operand = request.operands[k];
-        const auto chunk = std::min<std::uint64_t>(16, static_cast<std::uint64_t>(lanes) * operand.item_bytes);
-        if ((operand.address - static_cast<std::uint64_t>(shift) * operand.item_bytes) % chunk) return false;
+        const auto chunk =
+            std::min<std::uint64_t>(16, static_cast<std::uint64_t>(lanes) * operand.item_bytes);
+        if ((operand.address - static_cast<std::uint64_t>(shift) * operand.item_bytes) % chunk)
+            return false;
         for (int d = 0; d + 1 < nest.ndim; ++d)
-            if (static_cast<std::uint64_t>(nest.stride[k][d]) % chunk) return false;
+            if (static_cast<std::uint64_t>(nest.stride[k][d]) % chunk)
+                return false;
     }
     return true;
 }
 
 // Lanes of a vector plan, 1 if the operands do not lend themselves to it.
-int choose_lanes(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout, int& shift) {
+int choose_lanes(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout,
+                 int& shift) {
     shift = 0;
     std::uint32_t smallest = 16, largest = 1;
     bool any = false;
     for (int k = 0; k < nest.operands; ++k) {
-        if (layout.access[k] == Access::strided || layout.access[k] == Access::tiled) return 1;
-        if (layout.access[k] != Access::contiguous) continue;
+        if (layout.access[k] == Access::strided || layout.access[k] == Access::tiled)
+            return 1;
+        if (layout.access[k] != Access::contiguous)
+            continue;
         any = true;
         smallest = std::min(smallest, request.operands[k].item_bytes);
         largest = std::max(largest, request.operands[k].item_bytes);
     }
-    if (!any) return 1;
-    // 16 bytes of the smallest type, but no more than 32 of the largest: past that a warp's stores leave gaps.
-    const int wanted = static_cast<int>(std::max(16 / largest, std::min(16 / smallest, 32 / largest)));
+    if (!any)
+        return 1;
+    // 16 bytes of the smallest type, but no more than 32 of the largest: past that a warp's stores
+    // leave gaps.
+    const int wanted =
+        static_cast<int>(std::max(16 / largest, std::min(16 / smallest, 32 / largest)));
     const std::int64_t inner = nest.extent[nest.ndim - 1];
     int lanes = wanted;
-    while (lanes > 1 && (nest.ndim > 1 && inner < 2 * lanes)) lanes /= 2;
-    if (aligned(nest, request, layout, lanes, 0)) return lanes;
+    while (lanes > 1 && (nest.ndim > 1 && inner < 2 * lanes))
+        lanes /= 2;
+    if (aligned(nest, request, layout, lanes, 0))
+        return lanes;
     if (nest.ndim == 1)
         for (int s = 1; s < lanes; ++s)
             if (aligned(nest, request, layout, lanes, s)) {
                 shift = s;
                 return lanes;
             }
-    while (lanes > 1 && !aligned(nest, request, layout, lanes, 0)) lanes /= 2;
+    while (lanes > 1 && !aligned(nest, request, layout, lanes, 0))
+        lanes /= 2;
     return lanes;
 }
 
 bool needs_wide(const Nest& nest, std::int64_t count, std::span<const Operand> operands) {
-    if (count > index_limit - 16) return true;
+    if (count > index_limit - 16)
+        return true;
     for (int k = 0; k < nest.operands; ++k) {
         std::int64_t span = operands[k].item_bytes;
-        for (int d = 0; d < nest.ndim; ++d) span += std::abs(nest.stride[k][d]) * (nest.extent[d] - 1);
-        if (span > index_limit) return true;
+        for (int d = 0; d < nest.ndim; ++d)
+            span += std::abs(nest.stride[k][d]) * (nest.extent[d] - 1);
+        if (span > index_limit)
+            return true;
     }
     return false;
 }
 
 std::uint32_t grid_for(std::int64_t work, std::int64_t per_block) {
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ceil_div(work, per_block), 1, index_limit));
+    return static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(ceil_div(work, per_block), 1, index_limit));
 }
 
-void spread_over_workers(const PlanRequest& request, std::int64_t work, std::int64_t grain, std::int64_t multiple,
-                         ElementwisePlan& plan) {
-    std::int64_t blocks = std::clamp<std::int64_t>(ceil_div(work, grain), 1, std::int64_t{4} * request.threads);
+void spread_over_workers(const PlanRequest& request, std::int64_t work, std::int64_t grain,
+                         std::int64_t multiple, ElementwisePlan& plan) {
+    std::int64_t blocks =
+        std::clamp<std::int64_t>(ceil_div(work, grain), 1, std::int64_t{4} * request.threads);
     plan.share = ceil_div(ceil_div(work, blocks), multiple) * multiple;
     plan.grid = grid_for(work, plan.share);
     plan.block = 1;
@@ -191,8 +232,10 @@ void spread_over_workers(const PlanRequest& request, std::int64_t work, std::int
 }
 
 std::int64_t tile_count(const Nest& nest, std::int64_t extent) {
-    std::int64_t tiles = ceil_div(nest.extent[nest.ndim - 1], extent) * ceil_div(nest.extent[nest.ndim - 2], extent);
-    for (int d = 0; d + 2 < nest.ndim; ++d) tiles *= nest.extent[d];
+    std::int64_t tiles =
+        ceil_div(nest.extent[nest.ndim - 1], extent) * ceil_div(nest.extent[nest.ndim - 2], extent);
+    for (int d = 0; d + 2 < nest.ndim; ++d)
+        tiles *= nest.extent[d];
     return tiles;
 }
 
@@ -205,7 +248,10 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         layout.strategy = Strategy::blocked;
         choose_access(nest, request, layout, true);
         const std::int64_t tiles = tile_count(nest, cpu_tile_extent);
-        spread_over_workers(request, tiles, std::max<std::int64_t>(1, request.grain / (cpu_tile_extent * cpu_tile_extent)), 1, plan);
+        spread_over_workers(
+            request, tiles,
+            std::max<std::int64_t>(1, request.grain / (cpu_tile_extent * cpu_tile_extent)), 1,
+            plan);
         return;
     }
     layout.strategy = Strategy::range;
@@ -251,7 +297,8 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
 bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
     const auto operands = static_cast<int>(request.operands.size());
     plan.count = 1;
-    for (const std::int64_t extent : request.shape) plan.count *= extent;
+    for (const std::int64_t extent : request.shape)
+        plan.count *= extent;
     plan.layout = ElementwiseLayout{};
     plan.layout.operand_count = static_cast<std::uint8_t>(operands);
     plan.shift = plan.share = 0;
@@ -261,22 +308,27 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
         nest.ndim = 1;
         nest.operands = operands;
         nest.extent[0] = plan.count;
-        for (int k = 0; k < operands; ++k) nest.stride[k][0] = request.operands[k].item_bytes;
+        for (int k = 0; k < operands; ++k)
+            nest.stride[k][0] = request.operands[k].item_bytes;
     } else {
         expand(request, nest);
         if (!request.keep_axes) {
             for (int d = nest.ndim; d-- > 0;)
-                if (nest.extent[d] == 1) nest.drop(d);
-            if (!request.keep_order) order_axes(nest, request.operands);
+                if (nest.extent[d] == 1)
+                    nest.drop(d);
+            if (!request.keep_order)
+                order_axes(nest, request.operands);
             merge_axes(nest);
         }
         if (nest.ndim == 0) {
             nest.ndim = 1;
             nest.extent[0] = 1;
-            for (int k = 0; k < operands; ++k) nest.stride[k][0] = request.operands[k].item_bytes;
+            for (int k = 0; k < operands; ++k)
+                nest.stride[k][0] = request.operands[k].item_bytes;
         }
     }
-    if (operands * nest.ndim > static_cast<int>(plan.stride_store.size())) return false;
+    if (operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
+        return false;
 
     const bool may_tile = !request.keep_axes && !request.keep_order && !request.one_element;
     if (request.target == Target::cpu && !request.one_element) {
@@ -284,11 +336,13 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
     } else {
         const bool tile = may_tile && !request.block_size_given && plan.count >= (1 << 14);
         plan_gpu(nest, request, tile ? tile_axis(nest, request.operands, tile_extent) : -1, plan);
-        if (request.target == Target::cpu) plan.layout.wide = true;
+        if (request.target == Target::cpu)
+            plan.layout.wide = true;
     }
 
     plan.layout.ndim = static_cast<std::uint8_t>(nest.ndim);
-    for (int d = 0; d < nest.ndim; ++d) plan.shape[d] = nest.extent[d];
+    for (int d = 0; d < nest.ndim; ++d)
+        plan.shape[d] = nest.extent[d];
     for (int k = 0; k < operands; ++k)
         for (int d = 0; d < nest.ndim; ++d)
             plan.stride_store[static_cast<std::size_t>(k * nest.ndim + d)] = nest.stride[k][d];
@@ -298,9 +352,11 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
 std::string describe(const ElementwiseLayout& layout) {
     static constexpr std::array strategies{"vector", "scattered", "tile", "range", "blocked"};
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
-    std::string text = join(strategies[static_cast<std::size_t>(layout.strategy)], " x", int{layout.lanes}, " | ",
-                            int{layout.ndim}, layout.ndim == 1 ? " axis |" : " axes |");
-    for (int k = 0; k < layout.operand_count; ++k) text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
+    std::string text =
+        join(strategies[static_cast<std::size_t>(layout.strategy)], " x", int{layout.lanes}, " | ",
+             int{layout.ndim}, layout.ndim == 1 ? " axis |" : " axes |");
+    for (int k = 0; k < layout.operand_count; ++k)
+        text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
     return text + (layout.wide ? " | 64-bit" : " | 32-bit") + (layout.peel ? " | peeled" : "");
 }
 

@@ -1,5 +1,6 @@
-// The elementwise planner: shapes, strides, item sizes and target become a loop nest. A pure function: nothing here reads
-// a device, a setting or a clock, so that every plan can be tested, printed and keyed.
+// The elementwise planner: shapes, strides, item sizes and target become a loop nest. A pure
+// function: nothing here reads a device, a setting or a clock, so that every plan can be tested,
+// printed and keyed.
 #pragma once
 #include "compiler/base/arch.h"
 
@@ -25,7 +26,8 @@ struct Operand {
 
 enum class Strategy : std::uint8_t {
     vector,    // GPU: each thread takes neighbouring elements of a row, moved 16 bytes at a time
-    scattered, // GPU: each thread takes some elements a block apart; any strides; also one element a thread
+    scattered, // GPU: each thread takes some elements a block apart; any strides; also one element
+               // a thread
     tile,      // GPU: operands whose fast axis disagrees with the output's go through shared memory
     range,     // CPU: each block is a plain loop over a range of elements
     blocked,   // CPU: each block is a run of small two-dimensional tiles
@@ -54,37 +56,39 @@ struct ElementwiseLayout {
 
 struct ElementwisePlan {
     ElementwiseLayout layout;
-    std::int64_t count = 0;                              // elements
-    std::array<std::int64_t, max_plan_ndim> shape;       // layout.ndim extents, outermost first
+    std::int64_t count = 0;                        // elements
+    std::array<std::int64_t, max_plan_ndim> shape; // layout.ndim extents, outermost first
     // Byte strides, one row of layout.ndim for each operand.
     std::array<std::int64_t, 512> stride_store;
     [[nodiscard]] std::int64_t stride(int operand, int axis) const {
         return stride_store[static_cast<std::size_t>(operand * layout.ndim + axis)];
     }
-    std::int64_t shift = 0;   // vector with `peel`: lanes missing from the first step
-    std::int64_t steps = 0;   // iterations of the grid's loop, before they are spread over threads; CPU: tiles or elements
+    std::int64_t shift = 0; // vector with `peel`: lanes missing from the first step
+    std::int64_t steps = 0; // iterations of the grid's loop, before they are spread over threads;
+                            // CPU: tiles or elements
     std::uint32_t grid = 1, block = 1;
-    std::int64_t share = 0;   // CPU: elements (range) or tiles (blocked) of one block
+    std::int64_t share = 0; // CPU: elements (range) or tiles (blocked) of one block
 };
 
 struct PlanRequest {
-    std::span<const std::int64_t> shape;    // the broadcast shape
-    std::span<const Operand> operands;      // each broadcasts to `shape`
+    std::span<const std::int64_t> shape; // the broadcast shape
+    std::span<const Operand> operands;   // each broadcasts to `shape`
     Target target = Target::gpu;
-    bool keep_order = false;    // the body sees positions: axes may be merged, but not exchanged
-    bool keep_axes = false;     // reduce_dims=False: neither
-    bool one_element = false;   // one element a thread: the body leaves early, or names its thread
+    bool keep_order = false;  // the body sees positions: axes may be merged, but not exchanged
+    bool keep_axes = false;   // reduce_dims=False: neither
+    bool one_element = false; // one element a thread: the body leaves early, or names its thread
     int block_size = 128;
     bool block_size_given = false;
     int threads = 1;            // CPU: workers
     std::int64_t grain = 16384; // CPU: elements worth a block of their own
 };
 
-inline constexpr int tile_extent = 32;      // GPU tiles: 32 x 32 by 32 x 8 threads
+inline constexpr int tile_extent = 32; // GPU tiles: 32 x 32 by 32 x 8 threads
 inline constexpr int tile_rows = 8;
 inline constexpr int cpu_tile_extent = 64;
 
-// False when the operands have too many axes left after merging for the plan's fixed store (the caller says so).
+// False when the operands have too many axes left after merging for the plan's fixed store (the
+// caller says so).
 [[nodiscard]] bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan);
 
 // "vector x4 | 1 axis | contiguous contiguous contiguous | 32-bit", for explain() and tests.

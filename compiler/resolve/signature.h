@@ -1,4 +1,5 @@
-// Argument types in, a Signature without open types out. Outputs vote first, then input arrays, never scalars.
+// Argument types in, a Signature without open types out. Outputs vote first, then input arrays,
+// never scalars.
 #pragma once
 #include "compiler/spec/kernel_spec.h"
 
@@ -10,19 +11,27 @@
 
 namespace quern {
 
-// The layout of a structured scalar, as C++ text that the kernel declares: fields, paddings, size and alignment.
+// The layout of a structured scalar, as C++ text that the kernel declares: fields, paddings, size
+// and alignment.
 struct StructLayout {
     std::string spelling;   // name of the struct in the kernel: "quern_struct_<digest>"
     std::string definition; // the complete C++ definition
     std::uint32_t bytes = 0, alignment = 1;
-    std::vector<std::string> headers; // prelude pieces that the definition needs, sorted: "quern/complex.cuh"
+    std::vector<std::string>
+        headers; // prelude pieces that the definition needs, sorted: "quern/complex.cuh"
 };
 
 // One argument of a call, by type alone.
 struct ArgType {
-    enum class Kind : std::uint8_t { array, scalar, structure, missing }; // missing: an output not given
+    enum class Kind : std::uint8_t {
+        array,
+        scalar,
+        structure,
+        missing
+    }; // missing: an output not given
     Kind kind = Kind::missing;
-    DType dtype = DType::float32; // of an array; of a NumPy scalar (for messages only: scalars do not vote)
+    DType dtype =
+        DType::float32; // of an array; of a NumPy scalar (for messages only: scalars do not vote)
     std::int32_t ndim = 0;
     std::shared_ptr<const StructLayout> layout; // of a structure
 };
@@ -35,11 +44,13 @@ struct ResolvedParam {
 
 struct Signature {
     std::vector<ResolvedParam> params; // one per spec.params
-    std::vector<std::pair<char, std::string>> placeholders; // 'T' -> C++ spelling, in order of first appearance
+    std::vector<std::pair<char, std::string>>
+        placeholders; // 'T' -> C++ spelling, in order of first appearance
 };
 
-// `args` has spec.nin entries, or nin + nout. Throws ResolveError (mismatch: both sides with carets; wrong number;
-// a scalar as output) or UndecidedTypeError (a placeholder that nothing decides, named with its parameter).
+// `args` has spec.nin entries, or nin + nout. Throws ResolveError (mismatch: both sides with
+// carets; wrong number; a scalar as output) or UndecidedTypeError (a placeholder that nothing
+// decides, named with its parameter).
 [[nodiscard]] Signature resolve(const ElementwiseSpec& spec, std::span<const ArgType> args);
 
 } // namespace quern

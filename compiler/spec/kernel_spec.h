@@ -1,4 +1,5 @@
-// A kernel as its author wrote it: parameter lists and bodies, checked. Every complaint carries a caret.
+// A kernel as its author wrote it: parameter lists and bodies, checked. Every complaint carries a
+// caret.
 #pragma once
 #include "compiler/base/dtype.h"
 
@@ -11,22 +12,25 @@ namespace quern {
 
 struct Param {
     std::string name;
-    char placeholder = 0;             // 'T', or 0 when `dtype` is fixed
-    DType dtype = DType::float32;     // meaningful when placeholder == 0
+    char placeholder = 0;         // 'T', or 0 when `dtype` is fixed
+    DType dtype = DType::float32; // meaningful when placeholder == 0
     bool raw = false;
     bool output = false;
     bool non_const = false;           // `_non_const`: an input that the body may write
     std::uint32_t begin = 0, end = 0; // columns of "T x" in its own list, for carets
 };
 
-// What the text of the bodies tells without a compiler. Conservative: when in doubt, the costly answer.
+// What the text of the bodies tells without a compiler. Conservative: when in doubt, the costly
+// answer.
 struct BodyFacts {
     bool uses_i = false, uses_n = false, uses_ind = false;
     bool leaves_early = false; // return, break, continue or goto may skip the rest of the body
-    // Bit k: the body surely assigns params[k] before it reads it, on every path (so the old value is not needed).
+    // Bit k: the body surely assigns params[k] before it reads it, on every path (so the old value
+    // is not needed).
     std::uint64_t assigned_first = 0;
     bool mentions_complex = false, mentions_half = false, mentions_bfloat16 = false;
-    // Every identifier of operation, loop_prep, after_loop and preamble (directives included), sorted, each once.
+    // Every identifier of operation, loop_prep, after_loop and preamble (directives included),
+    // sorted, each once.
     std::vector<std::string> identifiers;
 };
 
@@ -52,15 +56,17 @@ struct ElementwiseText {
     std::string origin;
 };
 
-// Throws SpecError: an unknown type or keyword, a reserved, duplicate or malformed name, no parameter at all...
+// Throws SpecError: an unknown type or keyword, a reserved, duplicate or malformed name, no
+// parameter at all...
 [[nodiscard]] ElementwiseSpec make_elementwise_spec(const ElementwiseText& text);
 
 // One parameter list; `output` only marks what it yields. Throws SpecError.
 [[nodiscard]] std::vector<Param> parse_params(std::string_view list, bool output);
 
-// The two lists as the author wrote them, "T a, T x -> T out", with carets under the named parameters:
-// used by every later complaint about arguments. `marked` are indices into spec.params. Each line is indented by four
-// spaces; a caret stands under the type of a marked parameter; no newline at the end.
+// The two lists as the author wrote them, "T a, T x -> T out", with carets under the named
+// parameters: used by every later complaint about arguments. `marked` are indices into spec.params.
+// Each line is indented by four spaces; a caret stands under the type of a marked parameter; no
+// newline at the end.
 [[nodiscard]] std::string params_with_carets(const ElementwiseSpec& spec,
                                              const std::vector<int>& marked);
 

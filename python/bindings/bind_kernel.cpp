@@ -1,4 +1,5 @@
-// quern.ElementwiseKernel as a hand-made heap type called through vectorcall: the warm road from Python to the launch.
+// quern.ElementwiseKernel as a hand-made heap type called through vectorcall: the warm road from
+// Python to the launch.
 #include "compiler/base/error.h"
 #include "python/bindings/bind_array.h"
 #include "python/bindings/bind_dtype.h"
@@ -23,14 +24,15 @@ namespace quern::python {
 namespace {
 
 struct KernelObject {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     ElementwiseKernel* kernel;
     PyObject* dict; // what users set on it: __doc__, __module__
     PyObject* weakrefs;
 };
 
-ElementwiseKernel& kernel_of(PyObject* self) { return *reinterpret_cast<KernelObject*>(self)->kernel; }
+ElementwiseKernel& kernel_of(PyObject* self) {
+    return *reinterpret_cast<KernelObject*>(self)->kernel;
+}
 
 constexpr const char* kernel_doc =
     R"(A kernel that runs `operation` once for each element; it compiles on its first call for each set of dtypes.
@@ -52,7 +54,8 @@ Raises: SpecError (ValueError) when it is made, for a malformed parameter list; 
 ValueError for shapes, CompileError with the lines of `operation` that are at fault.
 Source: CuPy, "User-defined kernels"; broadcasting as in NumPy's "General broadcasting rules".)";
 
-// Drops the GIL while the core compiles or runs a long launch. One thread waits for one thing at a time.
+// Drops the GIL while the core compiles or runs a long launch. One thread waits for one thing at a
+// time.
 thread_local bool waited = false;
 void drop_gil(bool entering) {
     static thread_local PyThreadState* saved = nullptr;
@@ -67,32 +70,42 @@ void drop_gil(bool entering) {
 // "script.py:12": the innermost Python frame, which is the one that makes the kernel.
 std::string origin_of_call() {
     PyFrameObject* frame = PyEval_GetFrame();
-    if (frame == nullptr) return {};
-    const py::object code = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    return py::str(code.attr("co_filename")).cast<std::string>() + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+    if (frame == nullptr)
+        return {};
+    const py::object code =
+        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    return py::str(code.attr("co_filename")).cast<std::string>() + ":" +
+           std::to_string(PyFrame_GetLineNumber(frame));
 }
 
 std::vector<std::string> options_of(PyObject* options) {
     std::vector<std::string> list;
-    if (options == nullptr || options == Py_None) return list;
+    if (options == nullptr || options == Py_None)
+        return list;
     if (PyUnicode_Check(options))
-        throw TypeError("options is one string; pass a tuple of strings: options=('--use_fast_math',)");
-    for (const py::handle option : py::reinterpret_borrow<py::object>(options)) list.push_back(py::cast<std::string>(option));
+        throw TypeError(
+            "options is one string; pass a tuple of strings: options=('--use_fast_math',)");
+    for (const py::handle option : py::reinterpret_borrow<py::object>(options))
+        list.push_back(py::cast<std::string>(option));
     return list;
 }
 
-PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) noexcept;
+PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags,
+                            PyObject* keywords) noexcept;
 
 PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return guarded(
         [&]() -> PyObject* {
-            static const char* names[] = {"in_params", "out_params", "operation", "name", "reduce_dims", "preamble",
-                                          "no_return", "return_tuple", "options", "loop_prep", "after_loop", nullptr};
-            const char *in_params, *out_params, *operation, *name = "kernel", *preamble = "", *loop_prep = "", *after_loop = "";
+            static const char* names[] = {"in_params",   "out_params", "operation",  "name",
+                                          "reduce_dims", "preamble",   "no_return",  "return_tuple",
+                                          "options",     "loop_prep",  "after_loop", nullptr};
+            const char *in_params, *out_params, *operation, *name = "kernel", *preamble = "",
+                                                            *loop_prep = "", *after_loop = "";
             int reduce_dims = 1, no_return = 0, return_tuple = 0;
             PyObject* options = nullptr;
-            if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sss|spsppOss:ElementwiseKernel", const_cast<char**>(names),
-                                             &in_params, &out_params, &operation, &name, &reduce_dims, &preamble, &no_return,
+            if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sss|spsppOss:ElementwiseKernel",
+                                             const_cast<char**>(names), &in_params, &out_params,
+                                             &operation, &name, &reduce_dims, &preamble, &no_return,
                                              &return_tuple, &options, &loop_prep, &after_loop))
                 return nullptr;
             ElementwiseText text;
@@ -110,7 +123,8 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             text.origin = origin_of_call();
             auto kernel = std::make_unique<ElementwiseKernel>(text);
             PyObject* self = type->tp_alloc(type, 0);
-            if (self == nullptr) return nullptr;
+            if (self == nullptr)
+                return nullptr;
             auto* object = reinterpret_cast<KernelObject*>(self);
             object->vectorcall = kernel_vectorcall;
             object->kernel = kernel.release();
@@ -131,7 +145,8 @@ int kernel_clear(PyObject* self) {
 void kernel_dealloc(PyObject* self) {
     auto* object = reinterpret_cast<KernelObject*>(self);
     PyObject_GC_UnTrack(self);
-    if (object->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+    if (object->weakrefs != nullptr)
+        PyObject_ClearWeakRefs(self);
     kernel_clear(self);
     delete object->kernel;
     PyTypeObject* type = Py_TYPE(self);
@@ -150,33 +165,43 @@ struct Keywords {
             PyObject* name = PyTuple_GET_ITEM(names, k);
             PyObject* value = values[k];
             if (PyUnicode_CompareWithASCIIString(name, "size") == 0) {
-                if (value == Py_None) continue;
+                if (value == Py_None)
+                    continue;
                 call.size = to_int(value, "size");
-                if (call.size < 0) throw ValueError("size is " + std::to_string(call.size) + "; it must not be negative");
+                if (call.size < 0)
+                    throw ValueError("size is " + std::to_string(call.size) +
+                                     "; it must not be negative");
             } else if (PyUnicode_CompareWithASCIIString(name, "stream") == 0) {
                 stream = value == Py_None ? nullptr : value;
             } else if (PyUnicode_CompareWithASCIIString(name, "block_size") == 0) {
                 const std::int64_t size = to_int(value, "block_size");
-                call.block_size = static_cast<int>(std::min<std::int64_t>(size, std::numeric_limits<int>::max()));
+                call.block_size =
+                    static_cast<int>(std::min<std::int64_t>(size, std::numeric_limits<int>::max()));
             } else {
-                throw TypeError("Wrong arguments for kernel '" + spec.name + "': '" + py::cast<std::string>(name) +
+                throw TypeError("Wrong arguments for kernel '" + spec.name + "': '" +
+                                py::cast<std::string>(name) +
                                 "'; a call takes size=, stream= and block_size=");
             }
         }
     }
 };
 
-PyObject* pack_results(const ElementwiseSpec& spec, PyObject* const* arguments, Py_ssize_t given, std::vector<Array>& made) {
-    if (spec.no_return) Py_RETURN_NONE;
+PyObject* pack_results(const ElementwiseSpec& spec, PyObject* const* arguments, Py_ssize_t given,
+                       std::vector<Array>& made) {
+    if (spec.no_return)
+        Py_RETURN_NONE;
     const auto output = [&](int k, std::size_t& next) -> PyObject* {
         const Py_ssize_t place = spec.nin + k;
-        if (place < given) return Py_NewRef(arguments[place]);
+        if (place < given)
+            return Py_NewRef(arguments[place]);
         return wrap_array(std::move(made[next++]));
     };
     std::size_t next = 0;
-    if (spec.nout == 1 && !spec.return_tuple) return output(0, next);
+    if (spec.nout == 1 && !spec.return_tuple)
+        return output(0, next);
     PyObject* tuple = PyTuple_New(spec.nout);
-    if (tuple == nullptr) return nullptr;
+    if (tuple == nullptr)
+        return nullptr;
     for (int k = 0; k < spec.nout; ++k) {
         PyObject* item = output(k, next);
         if (item == nullptr) {
@@ -188,7 +213,8 @@ PyObject* pack_results(const ElementwiseSpec& spec, PyObject* const* arguments, 
     return tuple;
 }
 
-PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) noexcept {
+PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags,
+                            PyObject* keywords) noexcept {
     return guarded(
         [&]() -> PyObject* {
             ElementwiseKernel& kernel = kernel_of(self);
@@ -196,10 +222,11 @@ PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::siz
             const auto given = static_cast<Py_ssize_t>(PyVectorcall_NARGS(flags));
             const auto param_count = static_cast<Py_ssize_t>(spec.params.size());
             if (given != spec.nin && given != param_count)
-                throw TypeError("Wrong number of arguments for kernel '" + spec.name + "': given " + std::to_string(given) +
-                                ", wanted " + std::to_string(spec.nin) +
-                                (spec.nout ? " or, with outputs, " + std::to_string(param_count) : std::string()) + "\n" +
-                                params_with_carets(spec, {}));
+                throw TypeError("Wrong number of arguments for kernel '" + spec.name + "': given " +
+                                std::to_string(given) + ", wanted " + std::to_string(spec.nin) +
+                                (spec.nout ? " or, with outputs, " + std::to_string(param_count)
+                                           : std::string()) +
+                                "\n" + params_with_carets(spec, {}));
             Argument converted[max_operands];
             ImportedArrays imported;
             Device* device = nullptr;
@@ -210,16 +237,20 @@ PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::siz
                 } else {
                     converted[k] = to_argument(arguments[k], imported);
                 }
-                if (device == nullptr && converted[k].array != nullptr) device = &converted[k].array->device();
+                if (device == nullptr && converted[k].array != nullptr)
+                    device = &converted[k].array->device();
             }
             Keywords read;
-            if (keywords != nullptr) read.read(spec, keywords, arguments + given);
+            if (keywords != nullptr)
+                read.read(spec, keywords, arguments + given);
             if (read.stream != nullptr) {
                 read.call.has_stream = true;
                 read.call.stream = to_stream(read.stream, device ? *device : current_device());
             }
-            std::vector<Array> made = kernel({converted, static_cast<std::size_t>(given)}, read.call, drop_gil);
-            if (std::exchange(waited, false)) [[unlikely]] surface_warnings();
+            std::vector<Array> made =
+                kernel({converted, static_cast<std::size_t>(given)}, read.call, drop_gil);
+            if (std::exchange(waited, false)) [[unlikely]]
+                surface_warnings();
             return pack_results(spec, arguments, given, made);
         },
         static_cast<PyObject*>(nullptr));
@@ -230,7 +261,9 @@ struct ParameterInfo {
     Param param;
     [[nodiscard]] std::string text() const {
         return std::string(param.raw ? "raw " : "") + (param.non_const ? "_non_const " : "") +
-               (param.placeholder ? std::string(1, param.placeholder) : std::string(row(param.dtype).name)) + " " + param.name;
+               (param.placeholder ? std::string(1, param.placeholder)
+                                  : std::string(row(param.dtype).name)) +
+               " " + param.name;
     }
 };
 
@@ -247,7 +280,8 @@ template <class Function> PyObject* getter(PyObject* self, Function&& function) 
 
 py::tuple infos(const ElementwiseSpec& spec, int begin, int end) {
     py::tuple tuple(end - begin);
-    for (int k = begin; k < end; ++k) tuple[k - begin] = py::cast(ParameterInfo{spec.params[static_cast<std::size_t>(k)]});
+    for (int k = begin; k < end; ++k)
+        tuple[k - begin] = py::cast(ParameterInfo{spec.params[static_cast<std::size_t>(k)]});
     return tuple;
 }
 
@@ -255,7 +289,8 @@ template <auto Member> PyObject* get_field(PyObject* self, void*) {
     return getter(self, [](ElementwiseKernel& kernel) { return kernel.spec().*Member; });
 }
 PyObject* get_in_params(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) { return infos(kernel.spec(), 0, kernel.spec().nin); });
+    return getter(
+        self, [](ElementwiseKernel& kernel) { return infos(kernel.spec(), 0, kernel.spec().nin); });
 }
 PyObject* get_out_params(PyObject* self, void*) {
     return getter(self, [](ElementwiseKernel& kernel) {
@@ -268,21 +303,26 @@ PyObject* get_params(PyObject* self, void*) {
     });
 }
 PyObject* get_nargs(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) { return kernel.spec().nin + kernel.spec().nout; });
+    return getter(self,
+                  [](ElementwiseKernel& kernel) { return kernel.spec().nin + kernel.spec().nout; });
 }
 PyObject* get_kwargs(PyObject* self, void*) {
     return getter(self, [](ElementwiseKernel& kernel) {
         py::dict kwargs;
-        if (!kernel.spec().loop_prep.empty()) kwargs["loop_prep"] = kernel.spec().loop_prep;
-        if (!kernel.spec().after_loop.empty()) kwargs["after_loop"] = kernel.spec().after_loop;
-        if (!kernel.spec().options.empty()) kwargs["options"] = py::tuple(py::cast(kernel.spec().options));
+        if (!kernel.spec().loop_prep.empty())
+            kwargs["loop_prep"] = kernel.spec().loop_prep;
+        if (!kernel.spec().after_loop.empty())
+            kwargs["after_loop"] = kernel.spec().after_loop;
+        if (!kernel.spec().options.empty())
+            kwargs["options"] = py::tuple(py::cast(kernel.spec().options));
         return kwargs;
     });
 }
 PyObject* get_cached_codes(PyObject* self, void*) {
     return getter(self, [](ElementwiseKernel& kernel) {
         py::dict codes;
-        for (const auto& [types, source] : kernel.cached_codes()) codes[py::str(types)] = source;
+        for (const auto& [types, source] : kernel.cached_codes())
+            codes[py::str(types)] = source;
         return codes;
     });
 }
@@ -290,7 +330,8 @@ PyObject* get_cached_code(PyObject* self, void*) {
     return getter(self, [](ElementwiseKernel& kernel) {
         const auto codes = kernel.cached_codes();
         if (codes.empty())
-            throw Error(ErrorKind::runtime, "kernel '" + kernel.spec().name + "' has not been compiled yet: call it once");
+            throw Error(ErrorKind::runtime, "kernel '" + kernel.spec().name +
+                                                "' has not been compiled yet: call it once");
         return codes.back().second;
     });
 }
@@ -299,9 +340,10 @@ PyObject* kernel_reduce(PyObject* self, PyObject*) {
     return guarded(
         [&]() -> PyObject* {
             const ElementwiseSpec& spec = kernel_of(self).spec();
-            const py::tuple args = py::make_tuple(spec.in_params, spec.out_params, spec.operation, spec.name, spec.reduce_dims,
-                                                  spec.preamble, spec.no_return, spec.return_tuple,
-                                                  py::tuple(py::cast(spec.options)), spec.loop_prep, spec.after_loop);
+            const py::tuple args =
+                py::make_tuple(spec.in_params, spec.out_params, spec.operation, spec.name,
+                               spec.reduce_dims, spec.preamble, spec.no_return, spec.return_tuple,
+                               py::tuple(py::cast(spec.options)), spec.loop_prep, spec.after_loop);
             const py::handle type(reinterpret_cast<PyObject*>(Py_TYPE(self)));
             return py::make_tuple(type, args).release().ptr();
         },
@@ -311,7 +353,8 @@ PyObject* kernel_reduce(PyObject* self, PyObject*) {
 PyObject* kernel_repr(PyObject* self) {
     return getter(self, [](ElementwiseKernel& kernel) {
         const ElementwiseSpec& spec = kernel.spec();
-        return "<quern.ElementwiseKernel " + spec.name + "(" + spec.in_params + ") -> (" + spec.out_params + ")>";
+        return "<quern.ElementwiseKernel " + spec.name + "(" + spec.in_params + ") -> (" +
+               spec.out_params + ")>";
     });
 }
 
@@ -322,15 +365,22 @@ PyGetSetDef kernel_getset[] = {
     {"nin", get_field<&ElementwiseSpec::nin>, nullptr, "Number of inputs.", nullptr},
     {"nout", get_field<&ElementwiseSpec::nout>, nullptr, "Number of outputs.", nullptr},
     {"nargs", get_nargs, nullptr, "nin + nout.", nullptr},
-    {"operation", get_field<&ElementwiseSpec::operation>, nullptr, "The body, as written.", nullptr},
+    {"operation", get_field<&ElementwiseSpec::operation>, nullptr, "The body, as written.",
+     nullptr},
     {"name", get_field<&ElementwiseSpec::name>, nullptr, "Name of the kernel in CUDA.", nullptr},
-    {"__name__", get_field<&ElementwiseSpec::name>, nullptr, "Name of the kernel in CUDA.", nullptr},
-    {"reduce_dims", get_field<&ElementwiseSpec::reduce_dims>, nullptr, "May axes be merged?", nullptr},
-    {"preamble", get_field<&ElementwiseSpec::preamble>, nullptr, "Text before the kernel.", nullptr},
-    {"no_return", get_field<&ElementwiseSpec::no_return>, nullptr, "Does a call return None?", nullptr},
-    {"return_tuple", get_field<&ElementwiseSpec::return_tuple>, nullptr, "Is one output a tuple too?", nullptr},
+    {"__name__", get_field<&ElementwiseSpec::name>, nullptr, "Name of the kernel in CUDA.",
+     nullptr},
+    {"reduce_dims", get_field<&ElementwiseSpec::reduce_dims>, nullptr, "May axes be merged?",
+     nullptr},
+    {"preamble", get_field<&ElementwiseSpec::preamble>, nullptr, "Text before the kernel.",
+     nullptr},
+    {"no_return", get_field<&ElementwiseSpec::no_return>, nullptr, "Does a call return None?",
+     nullptr},
+    {"return_tuple", get_field<&ElementwiseSpec::return_tuple>, nullptr,
+     "Is one output a tuple too?", nullptr},
     {"kwargs", get_kwargs, nullptr, "Further settings that were given.", nullptr},
-    {"cached_codes", get_cached_codes, nullptr, "Generated CUDA C++ by the dtypes it was made for.", nullptr},
+    {"cached_codes", get_cached_codes, nullptr, "Generated CUDA C++ by the dtypes it was made for.",
+     nullptr},
     {"cached_code", get_cached_code, nullptr, "Generated CUDA C++ of the newest variant.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -358,28 +408,39 @@ PyType_Slot kernel_slots[] = {
     {Py_tp_members, kernel_members},
     {0, nullptr},
 };
-PyType_Spec kernel_type_spec = {
-    "quern.ElementwiseKernel", sizeof(KernelObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots};
+PyType_Spec kernel_type_spec = {"quern.ElementwiseKernel", sizeof(KernelObject), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
+                                    Py_TPFLAGS_HAVE_VECTORCALL,
+                                kernel_slots};
 
 } // namespace
 
 void bind_kernel(py::module_& module) {
-    py::class_<ParameterInfo>(module, "ParameterInfo", "One parameter of a kernel, as its author wrote it.")
+    py::class_<ParameterInfo>(module, "ParameterInfo",
+                              "One parameter of a kernel, as its author wrote it.")
         .def_property_readonly("name", [](const ParameterInfo& info) { return info.param.name; })
-        .def_property_readonly("dtype", [](const ParameterInfo& info) -> py::object {
-            if (info.param.placeholder) return py::none();
-            return numpy_dtype(info.param.dtype);
-        })
-        .def_property_readonly("ctype", [](const ParameterInfo& info) {
-            return info.param.placeholder ? std::string(1, info.param.placeholder) : std::string(row(info.param.dtype).spelling);
-        })
+        .def_property_readonly("dtype",
+                               [](const ParameterInfo& info) -> py::object {
+                                   if (info.param.placeholder)
+                                       return py::none();
+                                   return numpy_dtype(info.param.dtype);
+                               })
+        .def_property_readonly("ctype",
+                               [](const ParameterInfo& info) {
+                                   return info.param.placeholder
+                                              ? std::string(1, info.param.placeholder)
+                                              : std::string(row(info.param.dtype).spelling);
+                               })
         .def_property_readonly("raw", [](const ParameterInfo& info) { return info.param.raw; })
-        .def_property_readonly("is_const", [](const ParameterInfo& info) { return !info.param.output && !info.param.non_const; })
+        .def_property_readonly(
+            "is_const",
+            [](const ParameterInfo& info) { return !info.param.output && !info.param.non_const; })
         .def("__str__", &ParameterInfo::text)
-        .def("__repr__", [](const ParameterInfo& info) { return "<ParameterInfo '" + info.text() + "'>"; });
+        .def("__repr__",
+             [](const ParameterInfo& info) { return "<ParameterInfo '" + info.text() + "'>"; });
     PyObject* type = PyType_FromSpec(&kernel_type_spec);
-    if (type == nullptr) throw py::error_already_set();
+    if (type == nullptr)
+        throw py::error_already_set();
     module.attr("ElementwiseKernel") = py::reinterpret_steal<py::object>(type);
 }
 

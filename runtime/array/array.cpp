@@ -9,8 +9,7 @@ Array Array::empty(Device& device, DType dtype, const Dims& shape, CUstream stre
     BufferPtr buffer =
         pool_of(device).allocate(static_cast<std::size_t>(size) * item_bytes, stream);
     const std::uint64_t address = buffer->address();
-    return Array(std::move(buffer), address, dtype, shape,
-                 dense_strides(shape, item_bytes, order));
+    return Array(std::move(buffer), address, dtype, shape, dense_strides(shape, item_bytes, order));
 }
 
 Array Array::empty_strided(Device& device, DType dtype, const Dims& shape, Dims strides,
@@ -34,9 +33,11 @@ void Array::set_flags() noexcept {
     const int ndim = shape_.size();
     const auto item_bytes = static_cast<std::int64_t>(bytes_of(dtype_));
     size_ = 1;
-    for (int k = 0; k < ndim; ++k) size_ *= shape_[k];
+    for (int k = 0; k < ndim; ++k)
+        size_ *= shape_[k];
     c_contiguous_ = f_contiguous_ = true;
-    if (size_ == 0) return;
+    if (size_ == 0)
+        return;
     std::int64_t step = item_bytes;
     for (int k = ndim - 1; k >= 0 && c_contiguous_; --k)
         if (shape_[k] != 1) {

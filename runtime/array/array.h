@@ -49,12 +49,15 @@ class Dims {
 };
 
 enum class Order : std::uint8_t { c, f };
-// What a new array keeps of its model: C or F as named, F if the model is (and not also C), or its order of axes.
+// What a new array keeps of its model: C or F as named, F if the model is (and not also C), or its
+// order of axes.
 enum class LikeOrder : std::uint8_t { c, f, a, k };
 
-// Strides in bytes of a new dense array. `strides_like` keeps the model's order of axes (NumPy's order='K').
+// Strides in bytes of a new dense array. `strides_like` keeps the model's order of axes (NumPy's
+// order='K').
 [[nodiscard]] Dims dense_strides(const Dims& shape, std::size_t item_bytes, Order order = Order::c);
-[[nodiscard]] Dims strides_like(const Dims& shape, const Dims& model_strides, std::size_t item_bytes);
+[[nodiscard]] Dims strides_like(const Dims& shape, const Dims& model_strides,
+                                std::size_t item_bytes);
 // Elements; throws ValueError as Array::empty does.
 [[nodiscard]] std::int64_t checked_size(const Dims& shape, std::size_t item_bytes);
 // "(2, 3)", "(3,)", "()"
@@ -62,11 +65,12 @@ enum class LikeOrder : std::uint8_t { c, f, a, k };
 
 class Array {
   public:
-    // A new, uninitialised array on `device`, allocated on `stream`. Throws ValueError (a negative extent, a total
-    // past 2^63 bytes, more than 64 dimensions) or OutOfMemoryError.
+    // A new, uninitialised array on `device`, allocated on `stream`. Throws ValueError (a negative
+    // extent, a total past 2^63 bytes, more than 64 dimensions) or OutOfMemoryError.
     static Array empty(Device& device, DType dtype, const Dims& shape, CUstream stream,
                        Order order = Order::c);
-    // The same with the caller's strides, which must be those of a dense array with its axes in some order.
+    // The same with the caller's strides, which must be those of a dense array with its axes in
+    // some order.
     static Array empty_strided(Device& device, DType dtype, const Dims& shape, Dims strides,
                                CUstream stream);
     // A view of existing memory; strides in bytes.
@@ -90,7 +94,8 @@ class Array {
     [[nodiscard]] Device& device() const noexcept { return buffer_->device(); }
 
   private:
-    void set_flags() noexcept; // contiguity by NumPy's rules: axes of extent 1 and empty arrays do not matter
+    void set_flags() noexcept; // contiguity by NumPy's rules: axes of extent 1 and empty arrays do
+                               // not matter
 
     BufferPtr buffer_;
     std::uint64_t address_;

@@ -13,7 +13,8 @@ AxisError::AxisError(std::int64_t axis, int ndim)
       axis_(axis), ndim_(ndim) {}
 
 int normalise_axis(std::int64_t axis, int ndim) {
-    if (axis < -ndim || axis >= ndim) throw AxisError(axis, ndim);
+    if (axis < -ndim || axis >= ndim)
+        throw AxisError(axis, ndim);
     return static_cast<int>(axis < 0 ? axis + ndim : axis);
 }
 
@@ -25,7 +26,8 @@ Axes distinct_axes(std::span<const std::int64_t> axes, int ndim, const char* com
     Axes seen;
     for (const std::int64_t axis : axes) {
         const auto k = static_cast<std::size_t>(normalise_axis(axis, ndim));
-        if (seen[k]) throw ValueError(complaint);
+        if (seen[k])
+            throw ValueError(complaint);
         seen[k] = true;
     }
     return seen;
@@ -59,7 +61,8 @@ Array transpose(const Array& array) {
 
 Array transpose(const Array& array, std::span<const std::int64_t> axes) {
     const int ndim = array.ndim();
-    if (axes.size() != static_cast<std::size_t>(ndim)) throw ValueError("axes don't match array");
+    if (axes.size() != static_cast<std::size_t>(ndim))
+        throw ValueError("axes don't match array");
     (void)distinct_axes(axes, ndim, "repeated axis in transpose");
     Dims shape(axes.size()), strides(axes.size());
     for (int k = 0; k < ndim; ++k) {
@@ -91,8 +94,10 @@ Array moveaxis(const Array& array, std::span<const std::int64_t> source,
         axes[normalise_axis(destination[k], ndim)] = normalise_axis(source[k], ndim);
     int from = 0;
     for (int k = 0; k < ndim; ++k) {
-        if (taken[static_cast<std::size_t>(k)]) continue;
-        while (moved[static_cast<std::size_t>(from)]) ++from;
+        if (taken[static_cast<std::size_t>(k)])
+            continue;
+        while (moved[static_cast<std::size_t>(from)])
+            ++from;
         axes[k] = from++;
     }
     return transpose(array, axes.span());
@@ -116,10 +121,12 @@ Array squeeze(const Array& array, std::span<const std::int64_t> axes) {
 
 Array expand_dims(const Array& array, std::span<const std::int64_t> axes) {
     const std::size_t ndim = static_cast<std::size_t>(array.ndim()) + axes.size();
-    if (ndim > max_ndim) (void)checked_size(Dims(ndim), 1);
+    if (ndim > max_ndim)
+        (void)checked_size(Dims(ndim), 1);
     const Axes fresh = distinct_axes(axes, static_cast<int>(ndim), "repeated axis");
     Dims shape(ndim), strides(ndim);
-    // A new axis of extent 1 gets the stride that keeps a contiguous array looking contiguous, as NumPy's reshape.
+    // A new axis of extent 1 gets the stride that keeps a contiguous array looking contiguous, as
+    // NumPy's reshape.
     auto step = static_cast<std::int64_t>(bytes_of(array.dtype()));
     int from = array.ndim() - 1;
     for (int k = static_cast<int>(ndim) - 1; k >= 0; --k) {
@@ -137,9 +144,11 @@ Array expand_dims(const Array& array, std::span<const std::int64_t> axes) {
 
 Array diagonal(const Array& array, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
     const int ndim = array.ndim();
-    if (ndim < 2) throw ValueError("diag requires an array of at least two dimensions");
+    if (ndim < 2)
+        throw ValueError("diag requires an array of at least two dimensions");
     const int a = normalise_axis(axis1, ndim), b = normalise_axis(axis2, ndim);
-    if (a == b) throw ValueError("axis1 and axis2 cannot be the same");
+    if (a == b)
+        throw ValueError("axis1 and axis2 cannot be the same");
     std::int64_t rows = array.shape()[a], columns = array.shape()[b];
     std::uint64_t address = array.address();
     const std::int64_t skipped = offset < 0 ? std::max(offset, -rows) : std::min(offset, columns);

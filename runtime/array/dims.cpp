@@ -1,4 +1,5 @@
-// Dims, and what follows from a shape alone: sizes with their overflow checks, strides of new arrays, text.
+// Dims, and what follows from a shape alone: sizes with their overflow checks, strides of new
+// arrays, text.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "runtime/array/array.h"
@@ -10,7 +11,8 @@
 namespace quern {
 
 Dims::Dims(std::size_t count) : count_(static_cast<int>(count)) {
-    if (count > inline_.size()) heap_ = std::make_unique<std::int64_t[]>(count);
+    if (count > inline_.size())
+        heap_ = std::make_unique<std::int64_t[]>(count);
 }
 
 Dims::Dims(std::span<const std::int64_t> values) : Dims(values.size()) {
@@ -21,13 +23,15 @@ Dims::Dims(std::initializer_list<std::int64_t> values)
     : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
 
 Dims::Dims(const Dims& other) : count_(other.count_), inline_(other.inline_) {
-    if (!other.heap_) return;
+    if (!other.heap_)
+        return;
     heap_ = std::make_unique<std::int64_t[]>(static_cast<std::size_t>(count_));
     std::copy(other.begin(), other.end(), heap_.get());
 }
 
 Dims& Dims::operator=(const Dims& other) {
-    if (this != &other) *this = Dims(other);
+    if (this != &other)
+        *this = Dims(other);
     return *this;
 }
 
@@ -41,7 +45,8 @@ bool operator==(const Dims& a, std::initializer_list<std::int64_t> b) noexcept {
 
 std::string format_shape(const Dims& shape) {
     std::string text = "(";
-    for (int k = 0; k < shape.size(); ++k) text += join(k ? ", " : "", shape[k]);
+    for (int k = 0; k < shape.size(); ++k)
+        text += join(k ? ", " : "", shape[k]);
     return text += shape.size() == 1 ? ",)" : ")";
 }
 
@@ -49,11 +54,13 @@ std::int64_t checked_size(const Dims& shape, std::size_t item_bytes) {
     if (shape.size() > max_ndim)
         throw ValueError(join("maximum supported dimension for an ndarray is ", max_ndim,
                               ", found ", shape.size()));
-    // As NumPy does, zeros are left out of the check: (0, 2**62) is refused although it holds nothing.
+    // As NumPy does, zeros are left out of the check: (0, 2**62) is refused although it holds
+    // nothing.
     auto nbytes = static_cast<std::int64_t>(item_bytes);
     bool holds_nothing = false;
     for (const std::int64_t extent : shape) {
-        if (extent < 0) throw ValueError("negative dimensions are not allowed");
+        if (extent < 0)
+            throw ValueError("negative dimensions are not allowed");
         if (extent == 0)
             holds_nothing = true;
         else if (__builtin_mul_overflow(nbytes, extent, &nbytes))
@@ -71,7 +78,8 @@ Dims dense_strides(const Dims& shape, std::size_t item_bytes, Order order) {
     for (int k = 0; k < ndim; ++k) {
         const int axis = order == Order::c ? ndim - 1 - k : k;
         strides[axis] = step;
-        if (shape[axis] != 0) step *= shape[axis];
+        if (shape[axis] != 0)
+            step *= shape[axis];
     }
     return strides;
 }
@@ -88,7 +96,8 @@ Dims strides_like(const Dims& shape, const Dims& model_strides, std::size_t item
     for (int k = ndim - 1; k >= 0; --k) {
         const int axis = axes[static_cast<std::size_t>(k)];
         strides[axis] = step;
-        if (shape[axis] != 0) step *= shape[axis];
+        if (shape[axis] != 0)
+            step *= shape[axis];
     }
     return strides;
 }

@@ -1,4 +1,5 @@
-// Views by basic indexing: integers, slices, new axes and one ellipsis, with Python's and NumPy's rules.
+// Views by basic indexing: integers, slices, new axes and one ellipsis, with Python's and NumPy's
+// rules.
 #include "compiler/base/text.h"
 #include "runtime/array/views.h"
 
@@ -10,7 +11,8 @@ namespace quern {
 Slice normalise_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                       std::optional<std::int64_t> step, std::int64_t extent) {
     std::int64_t by = step.value_or(1);
-    if (by == 0) throw ValueError("slice step cannot be zero");
+    if (by == 0)
+        throw ValueError("slice step cannot be zero");
     by = std::max(by, -std::numeric_limits<std::int64_t>::max()); // so that -by exists, as CPython
     const bool down = by < 0;
     const std::int64_t low = down ? -1 : 0, high = down ? extent - 1 : extent;
@@ -20,8 +22,10 @@ Slice normalise_slice(std::optional<std::int64_t> start, std::optional<std::int6
     const std::int64_t from = start ? bound(*start) : (down ? high : low);
     const std::int64_t to = stop ? bound(*stop) : (down ? low : high);
     std::int64_t count = 0;
-    if (down && to < from) count = (from - to - 1) / -by + 1;
-    if (!down && from < to) count = (to - from - 1) / by + 1;
+    if (down && to < from)
+        count = (from - to - 1) / -by + 1;
+    if (!down && from < to)
+        count = (to - from - 1) / by + 1;
     return {from, by, count};
 }
 
@@ -40,8 +44,10 @@ struct Walk {
     }
     void take(const Slice& part) {
         const std::int64_t stride = array.strides()[axis++];
-        if (part.count > 0) address += static_cast<std::uint64_t>(part.start * stride);
-        // A step past the extent is never taken twice: its product may overflow, so wrap as NumPy does.
+        if (part.count > 0)
+            address += static_cast<std::uint64_t>(part.start * stride);
+        // A step past the extent is never taken twice: its product may overflow, so wrap as NumPy
+        // does.
         put(part.count, static_cast<std::int64_t>(static_cast<std::uint64_t>(part.step) *
                                                   static_cast<std::uint64_t>(stride)));
     }
@@ -54,8 +60,8 @@ struct Walk {
         if (index < -extent || index >= extent)
             throw Error(ErrorKind::index, join("index ", index, " is out of bounds for axis ", axis,
                                                " with size ", extent));
-        address +=
-            static_cast<std::uint64_t>((index < 0 ? index + extent : index) * array.strides()[axis]);
+        address += static_cast<std::uint64_t>((index < 0 ? index + extent : index) *
+                                              array.strides()[axis]);
         ++axis;
     }
 };
@@ -100,15 +106,17 @@ Array basic_index(const Array& array, std::span<const IndexItem> items) {
         if (const auto* index = std::get_if<std::int64_t>(&item)) {
             walk.take_one(*index);
         } else if (const auto* part = std::get_if<SliceIndex>(&item)) {
-            walk.take(normalise_slice(part->start, part->stop, part->step,
-                                      array.shape()[walk.axis]));
+            walk.take(
+                normalise_slice(part->start, part->stop, part->step, array.shape()[walk.axis]));
         } else if (std::holds_alternative<NewAxis>(item)) {
             walk.put(1, 0);
         } else {
-            for (int k = array.ndim() - consumed; k > 0; --k) walk.take_whole();
+            for (int k = array.ndim() - consumed; k > 0; --k)
+                walk.take_whole();
         }
     }
-    while (walk.axis < array.ndim()) walk.take_whole();
+    while (walk.axis < array.ndim())
+        walk.take_whole();
     return Array(array.buffer(), walk.address, array.dtype(), std::move(walk.shape),
                  std::move(walk.strides), array.writable());
 }

@@ -1,4 +1,5 @@
-// Views with another shape or dtype: broadcasting, reshape without a copy, reinterpretation; and overlap.
+// Views with another shape or dtype: broadcasting, reshape without a copy, reinterpretation; and
+// overlap.
 #include "compiler/base/text.h"
 #include "runtime/array/views.h"
 
@@ -6,17 +7,21 @@ namespace quern {
 
 Dims broadcast_shapes(std::span<const Dims> shapes) {
     int ndim = 0;
-    for (const Dims& shape : shapes) ndim = std::max(ndim, shape.size());
+    for (const Dims& shape : shapes)
+        ndim = std::max(ndim, shape.size());
     Dims result(static_cast<std::size_t>(ndim));
-    for (int k = 0; k < ndim; ++k) result[k] = 1;
+    for (int k = 0; k < ndim; ++k)
+        result[k] = 1;
     for (const Dims& shape : shapes) {
         const int lead = ndim - shape.size();
         for (int k = 0; k < shape.size(); ++k) {
             std::int64_t& extent = result[lead + k];
-            if (shape[k] == 1 || shape[k] == extent) continue;
+            if (shape[k] == 1 || shape[k] == extent)
+                continue;
             if (extent != 1) {
                 std::string text = "operands could not be broadcast together with shapes";
-                for (const Dims& each : shapes) text += " " + format_shape(each);
+                for (const Dims& each : shapes)
+                    text += " " + format_shape(each);
                 throw ValueError(text);
             }
             extent = shape[k];
@@ -27,7 +32,8 @@ Dims broadcast_shapes(std::span<const Dims> shapes) {
 
 Array broadcast_to(const Array& array, const Dims& shape) {
     for (const std::int64_t extent : shape)
-        if (extent < 0) throw ValueError("all elements of broadcast shape must be non-negative");
+        if (extent < 0)
+            throw ValueError("all elements of broadcast shape must be non-negative");
     const int lead = shape.size() - array.ndim();
     bool fits = lead >= 0;
     for (int k = 0; fits && k < array.ndim(); ++k)
@@ -39,8 +45,7 @@ Array broadcast_to(const Array& array, const Dims& shape) {
     (void)checked_size(shape, bytes_of(array.dtype()));
     Dims strides(static_cast<std::size_t>(shape.size()));
     for (int k = 0; k < array.ndim(); ++k)
-        strides[lead + k] =
-            array.shape()[k] == 1 && shape[lead + k] != 1 ? 0 : array.strides()[k];
+        strides[lead + k] = array.shape()[k] == 1 && shape[lead + k] != 1 ? 0 : array.strides()[k];
     return Array(array.buffer(), array.address(), array.dtype(), shape, std::move(strides), false);
 }
 
@@ -52,13 +57,15 @@ Dims infer_shape(std::int64_t size, const Dims& shape) {
         throw ValueError(join("cannot reshape array of size ", size, " into shape (", text,
                               shape.size() == 1 ? ",)" : ")"));
     };
-    if (shape.size() > max_ndim) (void)checked_size(shape, 1);
+    if (shape.size() > max_ndim)
+        (void)checked_size(shape, 1);
     int unknown = -1;
     std::int64_t known = 1;
     bool too_big = false, holds_nothing = false;
     for (int k = 0; k < shape.size(); ++k) {
         if (shape[k] < 0) {
-            if (unknown >= 0) throw ValueError("can only specify one unknown dimension");
+            if (unknown >= 0)
+                throw ValueError("can only specify one unknown dimension");
             unknown = k;
         } else if (shape[k] == 0) {
             holds_nothing = true;
@@ -66,11 +73,14 @@ Dims infer_shape(std::int64_t size, const Dims& shape) {
             too_big = __builtin_mul_overflow(known, shape[k], &known);
         }
     }
-    if (holds_nothing) known = 0;
-    if (too_big && !holds_nothing) refuse();
+    if (holds_nothing)
+        known = 0;
+    if (too_big && !holds_nothing)
+        refuse();
     Dims result(shape);
     if (unknown >= 0) {
-        if (known == 0 || size % known != 0) refuse();
+        if (known == 0 || size % known != 0)
+            refuse();
         result[unknown] = size / known;
     } else if (known != size) {
         refuse();
@@ -78,8 +88,9 @@ Dims infer_shape(std::int64_t size, const Dims& shape) {
     return result;
 }
 
-// Walks both shapes in step: a group of old axes that hold as many elements as a group of new ones must be contiguous
-// among themselves; the new axes then divide the group's stride. (The algorithm of NumPy's _attempt_nocopy_reshape.)
+// Walks both shapes in step: a group of old axes that hold as many elements as a group of new ones
+// must be contiguous among themselves; the new axes then divide the group's stride. (The algorithm
+// of NumPy's _attempt_nocopy_reshape.)
 std::optional<Array> reshape_view(const Array& array, const Dims& requested, Order order) {
     const Dims shape = infer_shape(array.size(), requested);
     const int ndim = shape.size();
@@ -113,20 +124,25 @@ std::optional<Array> reshape_view(const Array& array, const Dims& requested, Ord
         for (int k = oi; k < oj - 1; ++k) {
             const bool merges = c ? old_strides[k] == old_shape[k + 1] * old_strides[k + 1]
                                   : old_strides[k + 1] == old_shape[k] * old_strides[k];
-            if (!merges) return std::nullopt;
+            if (!merges)
+                return std::nullopt;
         }
         if (c) {
             strides[nj - 1] = old_strides[oj - 1];
-            for (int k = nj - 1; k > ni; --k) strides[k - 1] = strides[k] * shape[k];
+            for (int k = nj - 1; k > ni; --k)
+                strides[k - 1] = strides[k] * shape[k];
         } else {
             strides[ni] = old_strides[oi];
-            for (int k = ni + 1; k < nj; ++k) strides[k] = strides[k - 1] * shape[k - 1];
+            for (int k = ni + 1; k < nj; ++k)
+                strides[k] = strides[k - 1] * shape[k - 1];
         }
         ni = nj;
         oi = oj;
     }
-    if (ni > 0) last = c ? strides[ni - 1] : strides[ni - 1] * shape[ni - 1];
-    for (int k = ni; k < ndim; ++k) strides[k] = last; // trailing axes of extent 1
+    if (ni > 0)
+        last = c ? strides[ni - 1] : strides[ni - 1] * shape[ni - 1];
+    for (int k = ni; k < ndim; ++k)
+        strides[k] = last; // trailing axes of extent 1
     return view(std::move(strides));
 }
 
@@ -157,7 +173,8 @@ Array view_dtype(const Array& array, DType dtype) {
 
 ByteBounds byte_bounds(const Array& array) noexcept {
     ByteBounds bounds{array.address(), array.address()};
-    if (array.size() == 0) return bounds;
+    if (array.size() == 0)
+        return bounds;
     for (int k = 0; k < array.ndim(); ++k) {
         const std::int64_t reach = array.strides()[k] * (array.shape()[k] - 1);
         (reach < 0 ? bounds.low : bounds.high) += static_cast<std::uint64_t>(reach);
@@ -168,9 +185,11 @@ ByteBounds byte_bounds(const Array& array) noexcept {
 
 bool may_share_memory(const Array& a, const Array& b) noexcept {
     const ByteBounds x = byte_bounds(a), y = byte_bounds(b);
-    if (x.low == x.high || y.low == y.high) return false;
+    if (x.low == x.high || y.low == y.high)
+        return false;
     // GPUs share one address space; the CPU's addresses are the process's own.
-    if (a.device().is_cpu() != b.device().is_cpu()) return false;
+    if (a.device().is_cpu() != b.device().is_cpu())
+        return false;
     return x.low < y.high && y.low < x.high;
 }
 

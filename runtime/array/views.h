@@ -1,5 +1,5 @@
-// Views: another shape, order or part of the same memory. Pure functions that share the buffer, launch nothing and
-// copy nothing; rules and messages are NumPy's.
+// Views: another shape, order or part of the same memory. Pure functions that share the buffer,
+// launch nothing and copy nothing; rules and messages are NumPy's.
 #pragma once
 #include "compiler/base/error.h"
 #include "runtime/array/array.h"
@@ -45,7 +45,8 @@ class AxisError : public Error {
 [[nodiscard]] Array diagonal(const Array& array, std::int64_t offset = 0, std::int64_t axis1 = 0,
                              std::int64_t axis2 = 1);
 
-// Indexing. A normalised slice takes `count` elements from `start` in steps of `step`, all inside the extent.
+// Indexing. A normalised slice takes `count` elements from `start` in steps of `step`, all inside
+// the extent.
 struct Slice {
     std::int64_t start = 0, step = 1, count = 0;
     friend bool operator==(const Slice&, const Slice&) = default;

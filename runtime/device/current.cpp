@@ -8,31 +8,36 @@
 namespace quern {
 namespace {
 
-std::atomic<Devices*> table{nullptr};   // never deleted: it outlives static destruction
-std::atomic<std::uint32_t> epoch{1};    // rises when a fork or a test changes what a thread may believe
+std::atomic<Devices*> table{nullptr}; // never deleted: it outlives static destruction
+std::atomic<std::uint32_t> epoch{
+    1}; // rises when a fork or a test changes what a thread may believe
 constinit thread_local Device* chosen = nullptr;
 constinit thread_local std::uint32_t chosen_epoch = 0;
 constinit thread_local Devices* chosen_table = nullptr;
 
 void after_fork_in_child() {
-    if (Devices* devices = table.load()) devices->forked();
+    if (Devices* devices = table.load())
+        devices->forked();
     epoch.fetch_add(1);
 }
 
 Devices& devices() {
-    if (Devices* found = table.load(std::memory_order_acquire)) return *found;
+    if (Devices* found = table.load(std::memory_order_acquire))
+        return *found;
     static std::once_flag once;
     std::call_once(once, [] {
         pthread_atfork(nullptr, nullptr, after_fork_in_child);
         Devices* expected = nullptr;
         auto* made = new Devices(find_cuda_driver, nullptr, nullptr);
-        if (!table.compare_exchange_strong(expected, made)) delete made;
+        if (!table.compare_exchange_strong(expected, made))
+            delete made;
     });
     return *table.load(std::memory_order_acquire);
 }
 
 Device& allowed(Device& device) {
-    if (!device.is_cpu() && devices().gpus_are_lost()) throw_forked();
+    if (!device.is_cpu() && devices().gpus_are_lost())
+        throw_forked();
     return device;
 }
 
@@ -61,12 +66,14 @@ void throw_forked() {
 std::vector<std::string> device_names() { return devices().names(); }
 
 Device& find_device(std::string_view name) {
-    if (devices().gpus_are_lost() && name.starts_with("cuda")) throw_forked();
+    if (devices().gpus_are_lost() && name.starts_with("cuda"))
+        throw_forked();
     return devices().find(name);
 }
 
 Device& current_device() {
-    if (chosen_epoch == epoch.load(std::memory_order_relaxed)) [[likely]] return *chosen;
+    if (chosen_epoch == epoch.load(std::memory_order_relaxed)) [[likely]]
+        return *chosen;
     return settle_current();
 }
 
@@ -81,7 +88,8 @@ void set_current_device(Device& device) noexcept {
 void install_drivers_for_test(const std::vector<const Driver*>& drivers) {
     (void)devices();
     const Driver *gpu = nullptr, *cpu = nullptr;
-    for (const Driver* driver : drivers) (driver->executes_on_cpu ? cpu : gpu) = driver;
+    for (const Driver* driver : drivers)
+        (driver->executes_on_cpu ? cpu : gpu) = driver;
     table.store(new Devices(nullptr, gpu, cpu), std::memory_order_release);
     epoch.fetch_add(1);
 }
@@ -103,23 +111,28 @@ DeviceGuard::~DeviceGuard() {
 }
 
 void Device::make_current() const {
-    if (!is_cpu() && devices().gpus_are_lost()) throw_forked();
+    if (!is_cpu() && devices().gpus_are_lost())
+        throw_forked();
     CUcontext now = nullptr;
-    if (api().cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context_) [[likely]] return;
+    if (api().cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context_) [[likely]]
+        return;
     check(api(), api().cuCtxSetCurrent(context_), "make ", name_, " the current device");
 }
 
 ContextScope::ContextScope(const Device& device) noexcept : device_(device) {
     const DriverApi& api = device.api();
     ok_ = device.is_cpu() || !devices().gpus_are_lost();
-    if (!ok_) return;
+    if (!ok_)
+        return;
     ok_ = api.cuCtxGetCurrent(&previous_) == CUDA_SUCCESS;
-    if (!ok_ || previous_ == device.context()) return;
+    if (!ok_ || previous_ == device.context())
+        return;
     ok_ = changed_ = api.cuCtxSetCurrent(device.context()) == CUDA_SUCCESS;
 }
 
 ContextScope::~ContextScope() {
-    if (changed_) device_.api().cuCtxSetCurrent(previous_);
+    if (changed_)
+        device_.api().cuCtxSetCurrent(previous_);
 }
 
 } // namespace quern

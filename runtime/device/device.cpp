@@ -20,7 +20,8 @@ DeviceProperties read_properties(const DriverApi& api, CUdevice handle, const st
     char name[256] = {};
     check(api, api.cuDeviceGetName(name, sizeof name, handle), "read the name of ", device);
     found.name = name;
-    check(api, api.cuDeviceTotalMem(&found.total_bytes, handle), "read the memory size of ", device);
+    check(api, api.cuDeviceTotalMem(&found.total_bytes, handle), "read the memory size of ",
+          device);
     read(found.multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     read(found.max_threads_per_block, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     read(found.max_threads_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
@@ -49,7 +50,8 @@ Device::Device(const Driver& driver, int ordinal, std::string name)
 }
 
 Device::~Device() {
-    if (context_ != nullptr) api().cuDevicePrimaryCtxRelease(handle_);
+    if (context_ != nullptr)
+        api().cuDevicePrimaryCtxRelease(handle_);
 }
 
 void Device::synchronize() const {

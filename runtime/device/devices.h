@@ -1,4 +1,5 @@
-// The table of devices, one object for the process: which drivers there are, and each device once it was asked for.
+// The table of devices, one object for the process: which drivers there are, and each device once
+// it was asked for.
 #pragma once
 #include "runtime/device/device.h"
 
@@ -21,7 +22,8 @@ class Devices {
     [[nodiscard]] Device& find(std::string_view name);
     [[nodiscard]] Device& default_device();
 
-    // Called in the child of a fork. From then on GPUs that the parent had started to use are refused.
+    // Called in the child of a fork. From then on GPUs that the parent had started to use are
+    // refused.
     void forked() noexcept;
     [[nodiscard]] bool gpus_are_lost() const noexcept {
         return lost_.load(std::memory_order_relaxed);
@@ -38,7 +40,8 @@ class Devices {
 
     FindDriver find_gpu_;
     const Driver *gpu_, *cpu_;
-    std::mutex mutex_; // held while a driver is found or a device made; a forked child gets a fresh one
+    std::mutex
+        mutex_; // held while a driver is found or a device made; a forked child gets a fresh one
     std::atomic<bool> gpu_asked_{false};
     std::string why_;
     std::atomic<int> gpu_count_{-1};

@@ -11,12 +11,15 @@ void throw_driver_error(const DriverApi& api, CUresult status, const std::string
     std::string name = known ? known->name : "unknown driver error";
     std::string text = known ? known->text : "";
     const char* said = nullptr;
-    if (api.cuGetErrorName && api.cuGetErrorName(status, &said) == CUDA_SUCCESS && said) name = said;
+    if (api.cuGetErrorName && api.cuGetErrorName(status, &said) == CUDA_SUCCESS && said)
+        name = said;
     said = nullptr;
-    if (api.cuGetErrorString && api.cuGetErrorString(status, &said) == CUDA_SUCCESS && said) text = said;
+    if (api.cuGetErrorString && api.cuGetErrorString(status, &said) == CUDA_SUCCESS && said)
+        text = said;
     const int code = static_cast<int>(status);
-    throw DriverError(join(name, " (", code, ")", text.empty() ? "" : ": ", text, ", while trying to ", deed), code,
-                      name);
+    throw DriverError(
+        join(name, " (", code, ")", text.empty() ? "" : ": ", text, ", while trying to ", deed),
+        code, name);
 }
 
 } // namespace quern

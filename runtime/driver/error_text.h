@@ -1,4 +1,5 @@
-// Names and meanings of CUresult codes, for providers that have no driver to ask and for codes a driver does not know.
+// Names and meanings of CUresult codes, for providers that have no driver to ask and for codes a
+// driver does not know.
 #pragma once
 #include <cuda.h>
 

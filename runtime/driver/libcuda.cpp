@@ -1,7 +1,8 @@
-// The first provider: NVIDIA's libcuda, found by the one library search and bound symbol by symbol from symbols.def.
-// Nothing happens before the first call, so a process may fork as it likes until then.
-#include "runtime/driver/error_text.h"
+// The first provider: NVIDIA's libcuda, found by the one library search and bound symbol by symbol
+// from symbols.def. Nothing happens before the first call, so a process may fork as it likes until
+// then.
 #include "runtime/driver/api.h"
+#include "runtime/driver/error_text.h"
 
 #include "compiler/base/library.h"
 #include "compiler/base/text.h"
@@ -23,18 +24,23 @@ constexpr struct {
 };
 
 void* find_symbol(const Library& library, const char* name) {
-    if (void* found = library.symbol(name)) return found;
+    if (void* found = library.symbol(name))
+        return found;
     for (const auto& row : same_prototype)
-        if (row.asked == name) return library.symbol(row.older);
+        if (row.asked == name)
+            return library.symbol(row.older);
     return nullptr;
 }
 
-// One loop over the list, written by the preprocessor; "" or the required names that the library lacks.
+// One loop over the list, written by the preprocessor; "" or the required names that the library
+// lacks.
 std::string bind(DriverApi& api, const Library& library) {
     std::string missing;
     const auto fill = [&](auto& entry, const char* name, bool required) {
-        entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(find_symbol(library, name));
-        if (entry == nullptr && required) missing += join(missing.empty() ? "" : ", ", name);
+        entry =
+            reinterpret_cast<std::remove_reference_t<decltype(entry)>>(find_symbol(library, name));
+        if (entry == nullptr && required)
+            missing += join(missing.empty() ? "" : ", ", name);
     };
 #define QUERN_TEXT(x) #x
 #define QUERN_NAME(fn) QUERN_TEXT(fn) // the name after cuda.h's macros: cuMemAlloc_v2
@@ -59,24 +65,30 @@ std::string explain(CUresult status) {
 std::string start(Driver& driver) {
     driver.name = "libcuda";
     const Library library = load_library("cuda");
-    if (!library) return "no NVIDIA driver: libcuda.so.1 was not found";
-    const auto ask_version = reinterpret_cast<CUresult (*)(int*)>(library.symbol("cuDriverGetVersion"));
+    if (!library)
+        return "no NVIDIA driver: libcuda.so.1 was not found";
+    const auto ask_version =
+        reinterpret_cast<CUresult (*)(int*)>(library.symbol("cuDriverGetVersion"));
     int version = 0;
-    if (ask_version == nullptr) return join(library.path(), " is not NVIDIA's driver: it has no cuDriverGetVersion");
-    if (const CUresult status = ask_version(&version); status != CUDA_SUCCESS) // toolkits ship a stub
+    if (ask_version == nullptr)
+        return join(library.path(), " is not NVIDIA's driver: it has no cuDriverGetVersion");
+    if (const CUresult status = ask_version(&version);
+        status != CUDA_SUCCESS) // toolkits ship a stub
         return join(library.path(), " is not usable: ", explain(status));
     if (version < oldest_driver)
-        return join("the NVIDIA driver is too old: it serves CUDA ", version_text(version), ", quern needs ",
-                    version_text(oldest_driver), " or newer");
+        return join("the NVIDIA driver is too old: it serves CUDA ", version_text(version),
+                    ", quern needs ", version_text(oldest_driver), " or newer");
     if (const std::string missing = bind(driver.api, library); !missing.empty())
-        return join("the NVIDIA driver (CUDA ", version_text(version), ", ", library.path(), ") lacks ", missing,
-                    ": a newer driver has them");
+        return join("the NVIDIA driver (CUDA ", version_text(version), ", ", library.path(),
+                    ") lacks ", missing, ": a newer driver has them");
     if (const CUresult status = driver.api.cuInit(0); status != CUDA_SUCCESS)
-        return join("the NVIDIA driver (CUDA ", version_text(version), ") did not start: ", explain(status));
+        return join("the NVIDIA driver (CUDA ", version_text(version),
+                    ") did not start: ", explain(status));
     int devices = 0;
     if (const CUresult status = driver.api.cuDeviceGetCount(&devices); status != CUDA_SUCCESS)
         return join("the NVIDIA driver cannot list its devices: ", explain(status));
-    if (devices == 0) return "the NVIDIA driver sees no GPU (is CUDA_VISIBLE_DEVICES set?)";
+    if (devices == 0)
+        return "the NVIDIA driver sees no GPU (is CUDA_VISIBLE_DEVICES set?)";
     return {};
 }
 
@@ -88,9 +100,12 @@ struct Attempt {
 } // namespace
 
 const Driver* find_cuda_driver(std::string* why) {
-    static const Attempt* const once = new Attempt; // never destroyed: handles may close after static destructors
-    if (once->problem.empty()) return &once->driver;
-    if (why != nullptr) *why = once->problem;
+    static const Attempt* const once =
+        new Attempt; // never destroyed: handles may close after static destructors
+    if (once->problem.empty())
+        return &once->driver;
+    if (why != nullptr)
+        *why = once->problem;
     return nullptr;
 }
 

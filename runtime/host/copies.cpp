@@ -15,7 +15,8 @@ CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdevicept
 void copy_now(std::byte* to, const std::byte* from, std::size_t bytes) {
     const bool apart = to + bytes <= from || from + bytes <= to;
     if (bytes < large_bytes || !apart) {
-        if (bytes != 0) std::memmove(to, from, bytes);
+        if (bytes != 0)
+            std::memmove(to, from, bytes);
         return;
     }
     state().team.run(0, bytes, chunk_bytes, [&](std::uint64_t first, std::uint64_t last) {
@@ -24,27 +25,34 @@ void copy_now(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 template <class T> void fill_now(T* to, T value, std::size_t count) {
-    auto part = [&](std::uint64_t first, std::uint64_t last) { std::fill(to + first, to + last, value); };
-    if (count * sizeof(T) < large_bytes) return part(0, count);
+    auto part = [&](std::uint64_t first, std::uint64_t last) {
+        std::fill(to + first, to + last, value);
+    };
+    if (count * sizeof(T) < large_bytes)
+        return part(0, count);
     state().team.run(0, count, chunk_bytes / sizeof(T), part);
 }
 
 enum class Wait : bool { no, yes };
 
 CUresult finish(Stream& stream, Wait wait) { // synchronous forms: done when they return
-    return wait == Wait::no || state().streams.idle(stream) ? CUDA_SUCCESS : state().streams.synchronize(stream);
+    return wait == Wait::no || state().streams.idle(stream) ? CUDA_SUCCESS
+                                                            : state().streams.synchronize(stream);
 }
 
-CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream handle, Wait wait, bool from_host = false,
-              bool to_host = false) noexcept {
+CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream handle, Wait wait,
+              bool from_host = false, bool to_host = false) noexcept {
     return guarded([&] {
         QUERN_CHECK(check_context());
         Streams& streams = state().streams;
         Stream* stream = streams.find(handle);
-        if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        if (wait == Wait::yes) QUERN_CHECK(streams.check_unsafe_call());
+        if (stream == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (wait == Wait::yes)
+            QUERN_CHECK(streams.check_unsafe_call());
         const Memory& memory = state().memory;
-        if (!memory.may_access(to, bytes) || !memory.may_access(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
+        if (!memory.may_access(to, bytes) || !memory.may_access(from, bytes))
+            return CUDA_ERROR_INVALID_VALUE;
         const auto pageable = [&](CUdeviceptr address) {
             const auto block = memory.find(address);
             return !block || !block->pinned();
@@ -52,26 +60,34 @@ CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream hand
         QUERN_CHECK(streams.submit(
             *stream, CU_GRAPH_NODE_TYPE_MEMCPY, [&] { copy_now(at(to), at(from), bytes); },
             [&](bool capturing) -> Work {
-                if (from_host && !capturing && pageable(from)) { // the caller may reuse its memory when this returns
-                    auto staged = std::make_shared<std::vector<std::byte>>(at(from), at(from) + bytes);
+                if (from_host && !capturing &&
+                    pageable(from)) { // the caller may reuse its memory when this returns
+                    auto staged =
+                        std::make_shared<std::vector<std::byte>>(at(from), at(from) + bytes);
                     return [=] { copy_now(at(to), staged->data(), bytes); };
                 }
                 return [=] { copy_now(at(to), at(from), bytes); };
             }));
-        if (to_host && !stream->capture && !streams.idle(*stream) && pageable(to)) wait = Wait::yes;
+        if (to_host && !stream->capture && !streams.idle(*stream) && pageable(to))
+            wait = Wait::yes;
         return finish(*stream, wait);
     });
 }
 
-template <class T> CUresult fill(CUdeviceptr to, T value, std::size_t count, CUstream handle) noexcept {
+template <class T>
+CUresult fill(CUdeviceptr to, T value, std::size_t count, CUstream handle) noexcept {
     return guarded([&] {
         QUERN_CHECK(check_context());
         Stream* stream = state().streams.find(handle);
-        if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        if (to % alignof(T) != 0 || count > ~std::size_t{0} / sizeof(T)) return CUDA_ERROR_INVALID_VALUE;
-        if (!state().memory.may_access(to, count * sizeof(T))) return CUDA_ERROR_INVALID_VALUE;
+        if (stream == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (to % alignof(T) != 0 || count > ~std::size_t{0} / sizeof(T))
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!state().memory.may_access(to, count * sizeof(T)))
+            return CUDA_ERROR_INVALID_VALUE;
         const auto work = [=] { fill_now(reinterpret_cast<T*>(to), value, count); };
-        return state().streams.submit(*stream, CU_GRAPH_NODE_TYPE_MEMSET, work, [&](bool) -> Work { return work; });
+        return state().streams.submit(*stream, CU_GRAPH_NODE_TYPE_MEMSET, work,
+                                      [&](bool) -> Work { return work; });
     });
 }
 
@@ -80,46 +96,57 @@ struct Side { // of a 2-D copy
     std::size_t pitch;
 };
 
-CUresult side_of(CUmemorytype type, const void* host, CUdeviceptr device, std::size_t pitch, std::size_t x, std::size_t y,
-                 std::size_t width, std::size_t height, Side& side) {
-    if (type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
+CUresult side_of(CUmemorytype type, const void* host, CUdeviceptr device, std::size_t pitch,
+                 std::size_t x, std::size_t y, std::size_t width, std::size_t height, Side& side) {
+    if (type == CU_MEMORYTYPE_ARRAY)
+        return CUDA_ERROR_NOT_SUPPORTED;
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
     const CUdeviceptr base = type == CU_MEMORYTYPE_HOST ? address_of(host) : device;
-    if (pitch == 0) pitch = x + width;
-    if (pitch < x + width) return CUDA_ERROR_INVALID_VALUE;
+    if (pitch == 0)
+        pitch = x + width;
+    if (pitch < x + width)
+        return CUDA_ERROR_INVALID_VALUE;
     side = {at(base) + y * pitch + x, pitch};
-    return state().memory.may_access(address_of(side.start), (height - 1) * pitch + width) ? CUDA_SUCCESS
-                                                                                           : CUDA_ERROR_INVALID_VALUE;
+    return state().memory.may_access(address_of(side.start), (height - 1) * pitch + width)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult copy_2d(const CUDA_MEMCPY2D* how, CUstream handle, Wait wait) noexcept {
     return guarded([&] {
         QUERN_CHECK(check_context());
         Stream* stream = state().streams.find(handle);
-        if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        if (how == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (stream == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (how == nullptr)
+            return CUDA_ERROR_INVALID_VALUE;
         const std::size_t width = how->WidthInBytes, height = how->Height;
-        if (width == 0 || height == 0) return CUDA_SUCCESS;
+        if (width == 0 || height == 0)
+            return CUDA_SUCCESS;
         Side from{}, to{};
-        QUERN_CHECK(side_of(how->srcMemoryType, how->srcHost, how->srcDevice, how->srcPitch, how->srcXInBytes, how->srcY,
-                            width, height, from));
-        QUERN_CHECK(side_of(how->dstMemoryType, how->dstHost, how->dstDevice, how->dstPitch, how->dstXInBytes, how->dstY,
-                            width, height, to));
+        QUERN_CHECK(side_of(how->srcMemoryType, how->srcHost, how->srcDevice, how->srcPitch,
+                            how->srcXInBytes, how->srcY, width, height, from));
+        QUERN_CHECK(side_of(how->dstMemoryType, how->dstHost, how->dstDevice, how->dstPitch,
+                            how->dstXInBytes, how->dstY, width, height, to));
         const auto work = [=] {
             for (std::size_t row = 0; row < height; ++row)
                 std::memmove(to.start + row * to.pitch, from.start + row * from.pitch, width);
         };
         if (how->srcMemoryType == CU_MEMORYTYPE_HOST || how->dstMemoryType == CU_MEMORYTYPE_HOST)
-            if (!stream->capture) wait = Wait::yes; // never leaves a caller's memory in use
-        QUERN_CHECK(state().streams.submit(*stream, CU_GRAPH_NODE_TYPE_MEMCPY, work, [&](bool) -> Work { return work; }));
+            if (!stream->capture)
+                wait = Wait::yes; // never leaves a caller's memory in use
+        QUERN_CHECK(state().streams.submit(*stream, CU_GRAPH_NODE_TYPE_MEMCPY, work,
+                                           [&](bool) -> Work { return work; }));
         return finish(*stream, wait);
     });
 }
 
 } // namespace
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t n) { return copy(to, from, n, nullptr, Wait::yes); }
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t n) {
+    return copy(to, from, n, nullptr, Wait::yes);
+}
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream s) {
     const auto is_foreign = [](CUdeviceptr address) { return !state().memory.find(address); };
     if (state().streams.find(s) == nullptr || state().streams.idle(*state().streams.find(s)))
@@ -138,29 +165,43 @@ CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t n) {
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t n, CUstream s) {
     return copy(address_of(to), from, n, s, Wait::no, false, true);
 }
-CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t n) { return copy(to, from, n, nullptr, Wait::no); }
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t n) {
+    return copy(to, from, n, nullptr, Wait::no);
+}
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream s) {
     return copy(to, from, n, s, Wait::no);
 }
 
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, std::size_t n) {
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, std::size_t n) {
     return host::cuMemcpyPeerAsync(to, to_context, from, from_context, n, nullptr);
 }
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, std::size_t n,
-                           CUstream s) {
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, std::size_t n, CUstream s) {
     const auto* ours = reinterpret_cast<CUcontext>(&state().context);
-    if (to_context != ours || from_context != ours) return CUDA_ERROR_INVALID_CONTEXT;
+    if (to_context != ours || from_context != ours)
+        return CUDA_ERROR_INVALID_CONTEXT;
     return copy(to, from, n, s, Wait::no);
 }
 
 CUresult cuMemcpy2D(const CUDA_MEMCPY2D* how) { return copy_2d(how, nullptr, Wait::yes); }
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* how, CUstream s) { return copy_2d(how, s, Wait::no); }
 
-CUresult cuMemsetD8(CUdeviceptr to, unsigned char v, std::size_t n) { return fill(to, v, n, nullptr); }
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char v, std::size_t n, CUstream s) { return fill(to, v, n, s); }
-CUresult cuMemsetD16(CUdeviceptr to, unsigned short v, std::size_t n) { return fill(to, v, n, nullptr); }
-CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short v, std::size_t n, CUstream s) { return fill(to, v, n, s); }
+CUresult cuMemsetD8(CUdeviceptr to, unsigned char v, std::size_t n) {
+    return fill(to, v, n, nullptr);
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char v, std::size_t n, CUstream s) {
+    return fill(to, v, n, s);
+}
+CUresult cuMemsetD16(CUdeviceptr to, unsigned short v, std::size_t n) {
+    return fill(to, v, n, nullptr);
+}
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short v, std::size_t n, CUstream s) {
+    return fill(to, v, n, s);
+}
 CUresult cuMemsetD32(CUdeviceptr to, unsigned v, std::size_t n) { return fill(to, v, n, nullptr); }
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned v, std::size_t n, CUstream s) { return fill(to, v, n, s); }
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned v, std::size_t n, CUstream s) {
+    return fill(to, v, n, s);
+}
 
 } // namespace quern::host

@@ -16,7 +16,8 @@ struct AttributeRow {
     CUdevice_attribute attribute;
     int value;
 };
-constexpr AttributeRow attribute_table[] = { // the rest is 0, or asked of the machine below
+constexpr AttributeRow attribute_table[] = {
+    // the rest is 0, or asked of the machine below
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
@@ -54,7 +55,9 @@ constexpr AttributeRow attribute_table[] = { // the rest is 0, or asked of the m
     {CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST, 1},
 };
 
-CUresult check_device(CUdevice device) { return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; }
+CUresult check_device(CUdevice device) {
+    return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
 
 void reset() { // the last holder of the context let it go: so does everything that lived in it
     state().streams.destroy_all();
@@ -69,13 +72,15 @@ CUresult cuDriverGetVersion(int* version) {
     return version == nullptr ? CUDA_ERROR_INVALID_VALUE : (*version = CUDA_VERSION, CUDA_SUCCESS);
 }
 CUresult cuGetErrorName(CUresult status, const char** name) {
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (name == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const ErrorText* known = find_error_text(status);
     *name = known ? known->name : nullptr;
     return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuGetErrorString(CUresult status, const char** text) {
-    if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (text == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     const ErrorText* known = find_error_text(status);
     *text = known ? known->text : nullptr;
     return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -85,36 +90,44 @@ CUresult cuDeviceGetCount(int* count) {
     return count == nullptr ? CUDA_ERROR_INVALID_VALUE : (*count = 1, CUDA_SUCCESS);
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (device == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return ordinal == 0 ? (*device = 0, CUDA_SUCCESS) : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
     return guarded([&] {
         QUERN_CHECK(check_device(device));
-        if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+        if (name == nullptr || length <= 0)
+            return CUDA_ERROR_INVALID_VALUE;
         name[processor_name().copy(name, static_cast<std::size_t>(length - 1))] = '\0';
         return CUDA_SUCCESS;
     });
 }
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
     QUERN_CHECK(check_device(device));
-    return bytes == nullptr ? CUDA_ERROR_INVALID_VALUE : (*bytes = state().memory.total_bytes(), CUDA_SUCCESS);
+    return bytes == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : (*bytes = state().memory.total_bytes(), CUDA_SUCCESS);
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     return guarded([&] {
         QUERN_CHECK(check_device(device));
-        if (value == nullptr || attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+        if (value == nullptr || attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
+            return CUDA_ERROR_INVALID_VALUE;
         *value = 0;
-        if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) *value = state().team.threads();
-        if (attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE) *value = clock_khz();
+        if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            *value = state().team.threads();
+        if (attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
+            *value = clock_khz();
         const auto* row = std::ranges::find(attribute_table, attribute, &AttributeRow::attribute);
-        if (row != std::ranges::end(attribute_table)) *value = row->value;
+        if (row != std::ranges::end(attribute_table))
+            *value = row->value;
         return CUDA_SUCCESS;
     });
 }
 CUresult cuDeviceGetUuid(CUuuid* id, CUdevice device) {
     QUERN_CHECK(check_device(device));
-    if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (id == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     std::memcpy(id->bytes, "quern CPU device", sizeof id->bytes);
     return CUDA_SUCCESS;
 }
@@ -125,12 +138,14 @@ CUresult cuDeviceGetPCIBusId(char*, int, CUdevice device) {
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
     QUERN_CHECK(check_device(device));
     QUERN_CHECK(check_device(peer));
-    return can == nullptr ? CUDA_ERROR_INVALID_VALUE : (*can = 0, CUDA_SUCCESS); // itself is no peer
+    return can == nullptr ? CUDA_ERROR_INVALID_VALUE
+                          : (*can = 0, CUDA_SUCCESS); // itself is no peer
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice device) {
     QUERN_CHECK(check_device(device));
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     ++state().context.references;
     *out = reinterpret_cast<CUcontext>(&state().context);
     return CUDA_SUCCESS;
@@ -141,9 +156,11 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
         auto& references = state().context.references;
         int before = references.load();
         do
-            if (before == 0) return CUDA_ERROR_INVALID_CONTEXT;
+            if (before == 0)
+                return CUDA_ERROR_INVALID_CONTEXT;
         while (!references.compare_exchange_weak(before, before - 1));
-        if (before == 1) reset();
+        if (before == 1)
+            reset();
         return CUDA_SUCCESS;
     });
 }
@@ -156,20 +173,24 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
 }
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
     QUERN_CHECK(check_device(device));
-    if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (flags == nullptr || active == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *flags = 0;
     *active = state().context.references.load() != 0;
     return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetCurrent(CUcontext* out) {
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     return *out = reinterpret_cast<CUcontext>(current_context), CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext handle) {
     auto* ours = &state().context;
-    if (handle != nullptr && handle != reinterpret_cast<CUcontext>(ours)) return CUDA_ERROR_INVALID_CONTEXT;
-    if (handle != nullptr && ours->references.load() == 0) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (handle != nullptr && handle != reinterpret_cast<CUcontext>(ours))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (handle != nullptr && ours->references.load() == 0)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     current_context = handle == nullptr ? nullptr : ours;
     return CUDA_SUCCESS;
 }
@@ -186,19 +207,24 @@ CUresult cuCtxSynchronize() {
 }
 CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
     QUERN_CHECK(check_context());
-    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (limit < 0 || limit >= CU_LIMIT_MAX) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (value == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (limit < 0 || limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_UNSUPPORTED_LIMIT;
     return *value = state().context.limits[limit].load(), CUDA_SUCCESS;
 }
 CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) { // remembered; a CPU grows what it needs
     QUERN_CHECK(check_context());
-    if (limit < 0 || limit >= CU_LIMIT_MAX) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (limit < 0 || limit >= CU_LIMIT_MAX)
+        return CUDA_ERROR_UNSUPPORTED_LIMIT;
     return state().context.limits[limit] = value, CUDA_SUCCESS;
 }
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     QUERN_CHECK(check_context());
-    if (least != nullptr) *least = 0;
-    if (greatest != nullptr) *greatest = -1;
+    if (least != nullptr)
+        *least = 0;
+    if (greatest != nullptr)
+        *greatest = -1;
     return CUDA_SUCCESS;
 }
 CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) { return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED; }

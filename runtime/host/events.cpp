@@ -8,7 +8,8 @@ namespace quern::host {
 namespace {
 
 std::int64_t now_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
         .count();
 }
 
@@ -16,11 +17,13 @@ std::int64_t now_ns() {
 
 CUresult Streams::record(Event& event, Stream& stream) {
     if (stream.capture) {
-        if (stream.capture->invalid()) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        if (stream.capture->invalid())
+            return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
         event.mark = {stream.capture, stream.capture->progress_of(stream), true};
         return CUDA_SUCCESS;
     }
-    if (event.mark.set) event.mark = {};
+    if (event.mark.set)
+        event.mark = {};
     return submit(
         stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD,
         [&] {
@@ -48,7 +51,8 @@ CUresult Streams::record(Event& event, Stream& stream) {
 }
 
 bool Streams::done(Event& event) {
-    if (!event.has_moment.load(std::memory_order_acquire)) return true; // an event never recorded is done
+    if (!event.has_moment.load(std::memory_order_acquire))
+        return true; // an event never recorded is done
     const std::lock_guard lock(mutex_);
     return !event.moment || event.moment->done.load(std::memory_order_acquire);
 }
@@ -59,11 +63,13 @@ std::int64_t Streams::time_ns(Event& event) {
 }
 
 CUresult Streams::synchronize(Event& event) {
-    if (on_scheduler()) return CUDA_ERROR_NOT_PERMITTED;
+    if (on_scheduler())
+        return CUDA_ERROR_NOT_PERMITTED;
     if (!done(event)) {
         std::unique_lock lock(mutex_);
         const auto moment = event.moment;
-        changed_.wait(lock, [&] { return !moment || moment->done.load(std::memory_order_acquire); });
+        changed_.wait(lock,
+                      [&] { return !moment || moment->done.load(std::memory_order_acquire); });
     }
     return take_failure();
 }
@@ -71,26 +77,31 @@ CUresult Streams::synchronize(Event& event) {
 CUresult Streams::wait(Stream& stream, Event& event) {
     const auto marked = event.mark.set ? event.mark.capture.lock() : nullptr;
     if (marked) { // the wait joins this stream to the event's capture
-        if (stream.kind == Stream::Kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+        if (stream.kind == Stream::Kind::legacy)
+            return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
         if (stream.capture && stream.capture != marked) {
             stream.capture->invalidate();
             marked->invalidate();
             return CUDA_ERROR_STREAM_CAPTURE_MERGE;
         }
-        if (!idle(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        if (!idle(stream))
+            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         if (!stream.capture) {
             stream.capture = marked;
-            if (stream.kind == Stream::Kind::blocking) ++blocking_captures_;
+            if (stream.kind == Stream::Kind::blocking)
+                ++blocking_captures_;
         }
         marked->join(stream, event.mark.progress);
         return CUDA_SUCCESS;
     }
     if (stream.capture) {
-        if (!event.recorded.load()) return CUDA_SUCCESS;
+        if (!event.recorded.load())
+            return CUDA_SUCCESS;
         stream.capture->invalidate();
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
-    if (done(event)) return CUDA_SUCCESS;
+    if (done(event))
+        return CUDA_SUCCESS;
     std::shared_ptr<const Moment> moment;
     {
         const std::lock_guard lock(mutex_);
@@ -100,22 +111,27 @@ CUresult Streams::wait(Stream& stream, Event& event) {
 }
 
 CUresult Streams::begin_capture(Stream& stream, CUstreamCaptureMode mode) {
-    if (stream.kind == Stream::Kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (stream.capture) return CUDA_ERROR_ILLEGAL_STATE;
+    if (stream.kind == Stream::Kind::legacy)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (stream.capture)
+        return CUDA_ERROR_ILLEGAL_STATE;
     auto capture = std::make_shared<Capture>(stream, mode);
     const std::lock_guard lock(mutex_);
     stream.capture = capture;
     capturing_.push_back(std::move(capture));
     ++captures_;
-    if (stream.kind == Stream::Kind::blocking) ++blocking_captures_;
+    if (stream.kind == Stream::Kind::blocking)
+        ++blocking_captures_;
     return CUDA_SUCCESS;
 }
 
 void Streams::end_membership(Capture& capture) { // with mutex_ held
     for (const Stream* member : capture.members()) {
         Stream* stream = slots_.find(member);
-        if (stream == nullptr || stream->capture.get() != &capture) continue;
-        if (stream->kind == Stream::Kind::blocking) --blocking_captures_;
+        if (stream == nullptr || stream->capture.get() != &capture)
+            continue;
+        if (stream->kind == Stream::Kind::blocking)
+            --blocking_captures_;
         stream->capture.reset();
     }
     std::erase_if(capturing_, [&](const auto& other) { return other.get() == &capture; });
@@ -124,7 +140,8 @@ void Streams::end_membership(Capture& capture) { // with mutex_ held
 
 CUresult Streams::end_capture(Stream& stream, std::unique_ptr<Graph>& graph) {
     const std::shared_ptr<Capture> capture = stream.capture;
-    if (!capture) return CUDA_ERROR_ILLEGAL_STATE;
+    if (!capture)
+        return CUDA_ERROR_ILLEGAL_STATE;
     if (capture->mode() != CU_STREAM_CAPTURE_MODE_RELAXED && !capture->by_this_thread())
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     if (!capture->is_origin(stream)) {
@@ -133,28 +150,35 @@ CUresult Streams::end_capture(Stream& stream, std::unique_ptr<Graph>& graph) {
     }
     const std::lock_guard lock(mutex_);
     end_membership(*capture);
-    if (capture->invalid()) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!capture->is_joined()) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    if (capture->invalid())
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!capture->is_joined())
+        return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     graph = capture->take_graph();
     return CUDA_SUCCESS;
 }
 
 CUresult Streams::check_capture(const Stream& stream) const noexcept {
-    if (stream.kind == Stream::Kind::legacy && blocking_captures_.load() != 0) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (stream.capture && stream.capture->invalid()) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (stream.kind == Stream::Kind::legacy && blocking_captures_.load() != 0)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (stream.capture && stream.capture->invalid())
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     return CUDA_SUCCESS;
 }
 
 CUresult Streams::check_unsafe_call() {
-    if (captures_.load(std::memory_order_relaxed) == 0 || capture_mode_of_thread == CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (captures_.load(std::memory_order_relaxed) == 0 ||
+        capture_mode_of_thread == CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_SUCCESS;
     const std::lock_guard lock(mutex_);
     for (const auto& capture : capturing_) {
         const bool mine = capture->by_this_thread();
-        if (capture->mode() == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+        if (capture->mode() == CU_STREAM_CAPTURE_MODE_RELAXED)
+            continue;
         const bool global = capture->mode() == CU_STREAM_CAPTURE_MODE_GLOBAL &&
                             capture_mode_of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL;
-        if (!mine && !global) continue;
+        if (!mine && !global)
+            continue;
         capture->invalidate();
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }

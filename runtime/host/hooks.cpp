@@ -1,4 +1,5 @@
-// Hooks that kernels call by name, and the search through the system's libraries for everything else.
+// Hooks that kernels call by name, and the search through the system's libraries for everything
+// else.
 #include "runtime/host/hooks.h"
 
 #include <array>
@@ -16,19 +17,23 @@ thread_local TrapTarget* trap_target = nullptr;
 namespace {
 
 [[noreturn]] void leave_kernel(CUresult status) {
-    if (trap_target == nullptr) std::abort(); // a kernel called outside a launch
+    if (trap_target == nullptr)
+        std::abort(); // a kernel called outside a launch
     std::longjmp(trap_target->place, static_cast<int>(status));
 }
 
 extern "C" {
-[[noreturn]] void quern_host_assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
-    std::fprintf(stderr, "%s:%u: %s: Assertion `%s` failed.\n", file, line, function ? function : "kernel", condition);
+[[noreturn]] void quern_host_assert_fail(const char* condition, const char* file, unsigned line,
+                                         const char* function) {
+    std::fprintf(stderr, "%s:%u: %s: Assertion `%s` failed.\n", file, line,
+                 function ? function : "kernel", condition);
     std::fflush(stderr);
     leave_kernel(CUDA_ERROR_ASSERT);
 }
 [[noreturn]] void quern_host_trap() { leave_kernel(CUDA_ERROR_LAUNCH_FAILED); }
-// Where a function that could not be inlined finds its thread: twelve 32-bit numbers (threadIdx, blockIdx, blockDim,
-// gridDim), then two pointers into the block's shared memory. Written by the kernel before the call.
+// Where a function that could not be inlined finds its thread: twelve 32-bit numbers (threadIdx,
+// blockIdx, blockDim, gridDim), then two pointers into the block's shared memory. Written by the
+// kernel before the call.
 void* quern_host_context() {
     alignas(16) static thread_local unsigned char area[64];
     return area;
@@ -57,12 +62,15 @@ const auto& hooks() {
 
 ExternalSymbol find_external(const std::string& name) {
     for (const Hook& hook : hooks())
-        if (hook.name == name) return {hook.address, hook.can_trap};
-    static const std::array libraries{dlopen("libm.so.6", RTLD_NOW), dlopen("libmvec.so.1", RTLD_NOW),
-                                      dlopen("libc.so.6", RTLD_NOW), dlopen("libgcc_s.so.1", RTLD_NOW)};
+        if (hook.name == name)
+            return {hook.address, hook.can_trap};
+    static const std::array libraries{
+        dlopen("libm.so.6", RTLD_NOW), dlopen("libmvec.so.1", RTLD_NOW),
+        dlopen("libc.so.6", RTLD_NOW), dlopen("libgcc_s.so.1", RTLD_NOW)};
     for (void* library : libraries)
         if (library != nullptr)
-            if (void* found = dlsym(library, name.c_str())) return {found, false};
+            if (void* found = dlsym(library, name.c_str()))
+                return {found, false};
     return {};
 }
 

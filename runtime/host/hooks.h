@@ -1,4 +1,5 @@
-// What a host object may call outside itself: our own hooks first, then libm, libmvec, libc and libgcc_s.
+// What a host object may call outside itself: our own hooks first, then libm, libmvec, libc and
+// libgcc_s.
 #pragma once
 #include <csetjmp>
 #include <string>
@@ -11,7 +12,8 @@ struct ExternalSymbol {
 };
 [[nodiscard]] ExternalSymbol find_external(const std::string& name);
 
-// A failed assert() or a trap leaves the kernel by a jump to the innermost of these, on the thread that runs it.
+// A failed assert() or a trap leaves the kernel by a jump to the innermost of these, on the thread
+// that runs it.
 struct TrapTarget {
     std::jmp_buf place;
     TrapTarget* outer;

@@ -1,5 +1,5 @@
-// cuLaunchKernel: check as CUDA does, pack the arguments, run. A small launch runs on the calling thread; a launch that
-// turns out to be long is shared with the team.
+// cuLaunchKernel: check as CUDA does, pack the arguments, run. A small launch runs on the calling
+// thread; a launch that turns out to be long is shared with the team.
 #include "runtime/host/hooks.h"
 #include "runtime/host/state.h"
 
@@ -12,7 +12,8 @@
 namespace quern::host {
 namespace {
 
-constexpr std::uint64_t long_ticks = 40000;  // of the time-stamp counter: about 15 us, what sharing a loop costs
+constexpr std::uint64_t long_ticks =
+    40000; // of the time-stamp counter: about 15 us, what sharing a loop costs
 constexpr std::uint64_t chunk_ticks = 10000; // a chunk of blocks should not be shorter
 constexpr std::size_t small_args_bytes = 1024;
 
@@ -28,7 +29,8 @@ struct Arena { // this thread's shared memory, kept for the next launch
             std::free(bytes);
             size = (wanted + 4095) / 4096 * 4096;
             bytes = static_cast<std::byte*>(std::aligned_alloc(64, size));
-            if (bytes == nullptr) size = 0;
+            if (bytes == nullptr)
+                size = 0;
         }
         return bytes;
     }
@@ -43,21 +45,28 @@ struct Launch {
     std::uint64_t blocks;
 };
 
-void run_range(const Launch& launch, const void* args, std::uint64_t first, std::uint64_t last) noexcept {
-    std::byte* shared = launch.shared_bytes == 0 ? no_shared_memory : arena.reserve(launch.shared_bytes);
-    if (shared == nullptr) return state().streams.set_failure(CUDA_ERROR_OUT_OF_MEMORY);
-    if (!launch.can_trap) return launch.run(&launch.shape, args, first, last, shared);
+void run_range(const Launch& launch, const void* args, std::uint64_t first,
+               std::uint64_t last) noexcept {
+    std::byte* shared =
+        launch.shared_bytes == 0 ? no_shared_memory : arena.reserve(launch.shared_bytes);
+    if (shared == nullptr)
+        return state().streams.set_failure(CUDA_ERROR_OUT_OF_MEMORY);
+    if (!launch.can_trap)
+        return launch.run(&launch.shape, args, first, last, shared);
     TrapTarget target;
     target.outer = trap_target;
     trap_target = &target;
-    if (const int status = setjmp(target.place); status == 0) launch.run(&launch.shape, args, first, last, shared);
-    else state().streams.set_failure(static_cast<CUresult>(status));
+    if (const int status = setjmp(target.place); status == 0)
+        launch.run(&launch.shape, args, first, last, shared);
+    else
+        state().streams.set_failure(static_cast<CUresult>(status));
     trap_target = target.outer;
 }
 
 // Ever longer stretches of blocks here, until the rest is known to be worth the team.
 void run_blocks(const Launch& launch, const void* args) noexcept {
-    if (launch.blocks == 1 || state().team.threads() == 1) return run_range(launch, args, 0, launch.blocks);
+    if (launch.blocks == 1 || state().team.threads() == 1)
+        return run_range(launch, args, 0, launch.blocks);
     std::uint64_t done = 0;
     for (std::uint64_t step = 1; done < launch.blocks; step *= 2) {
         const std::uint64_t last = std::min(done + step, launch.blocks), start = __rdtsc();
@@ -65,11 +74,13 @@ void run_blocks(const Launch& launch, const void* args) noexcept {
         const std::uint64_t ticks = (__rdtsc() - start) / (last - done) + 1; // per block
         done = last;
         const std::uint64_t rest = launch.blocks - done;
-        if (rest == 0 || ticks * rest < long_ticks) continue;
+        if (rest == 0 || ticks * rest < long_ticks)
+            continue;
         const auto share = rest / (static_cast<std::uint64_t>(state().team.threads()) * 8);
         const auto chunk = std::max({share, chunk_ticks / ticks, std::uint64_t{1}});
-        state().team.run(done, launch.blocks, chunk,
-                         [&](std::uint64_t from, std::uint64_t to) { run_range(launch, args, from, to); });
+        state().team.run(done, launch.blocks, chunk, [&](std::uint64_t from, std::uint64_t to) {
+            run_range(launch, args, from, to);
+        });
         return;
     }
 }
@@ -77,9 +88,12 @@ void run_blocks(const Launch& launch, const void* args) noexcept {
 CUresult check_shape(const Function& function, const HostLaunch& shape) {
     const auto [gx, gy, gz] = shape.grid;
     const auto [bx, by, bz] = shape.block;
-    if (gx - 1u >= 0x7fffffffu || gy - 1u >= 65535u || gz - 1u >= 65535u) return CUDA_ERROR_INVALID_VALUE;
-    if (bx - 1u >= 1024u || by - 1u >= 1024u || bz - 1u >= 64u || bx * by * bz > 1024u) return CUDA_ERROR_INVALID_VALUE;
-    if (bx * by * bz > function.info->max_threads) return CUDA_ERROR_INVALID_VALUE;
+    if (gx - 1u >= 0x7fffffffu || gy - 1u >= 65535u || gz - 1u >= 65535u)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (bx - 1u >= 1024u || by - 1u >= 1024u || bz - 1u >= 64u || bx * by * bz > 1024u)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (bx * by * bz > function.info->max_threads)
+        return CUDA_ERROR_INVALID_VALUE;
     if (shape.shared_bytes > function.dynamic_shared_limit.load(std::memory_order_relaxed))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
@@ -87,12 +101,19 @@ CUresult check_shape(const Function& function, const HostLaunch& shape) {
 
 CUresult pack_params(const HostKernelInfo& info, void** params, std::byte* args) {
     for (std::uint32_t i = 0; i < info.param_count; ++i) {
-        if (params[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (params[i] == nullptr)
+            return CUDA_ERROR_INVALID_VALUE;
         std::byte* to = args + info.params[i].offset_bytes;
-        switch (const std::uint32_t bytes = info.params[i].size_bytes) { // the usual sizes without a call
-        case 8: std::memcpy(to, params[i], 8); break;
-        case 4: std::memcpy(to, params[i], 4); break;
-        default: std::memcpy(to, params[i], bytes);
+        switch (const std::uint32_t bytes =
+                    info.params[i].size_bytes) { // the usual sizes without a call
+        case 8:
+            std::memcpy(to, params[i], 8);
+            break;
+        case 4:
+            std::memcpy(to, params[i], 4);
+            break;
+        default:
+            std::memcpy(to, params[i], bytes);
         }
     }
     return CUDA_SUCCESS;
@@ -102,23 +123,30 @@ CUresult pack_extra(const HostKernelInfo& info, void** extra, std::byte* args) {
     const void* buffer = nullptr;
     std::size_t bytes = 0;
     for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
-        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<const std::size_t*>(extra[1]);
-        else return CUDA_ERROR_INVALID_VALUE;
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            bytes = *static_cast<const std::size_t*>(extra[1]);
+        else
+            return CUDA_ERROR_INVALID_VALUE;
     }
-    if (info.args_bytes == 0) return CUDA_SUCCESS;
+    if (info.args_bytes == 0)
+        return CUDA_SUCCESS;
     std::size_t needed = 0; // trailing padding may be missing
     for (std::uint32_t i = 0; i < info.param_count; ++i)
-        needed = std::max<std::size_t>(needed, info.params[i].offset_bytes + info.params[i].size_bytes);
-    if (buffer == nullptr || bytes < needed) return CUDA_ERROR_INVALID_VALUE;
+        needed =
+            std::max<std::size_t>(needed, info.params[i].offset_bytes + info.params[i].size_bytes);
+    if (buffer == nullptr || bytes < needed)
+        return CUDA_ERROR_INVALID_VALUE;
     std::memcpy(args, buffer, std::min<std::size_t>(bytes, info.args_bytes));
     return CUDA_SUCCESS;
 }
 
-CUresult launch(const Function& function, const HostLaunch& shape, Stream& stream, void** params, void** extra,
-                std::byte* args) {
+CUresult launch(const Function& function, const HostLaunch& shape, Stream& stream, void** params,
+                void** extra, std::byte* args) {
     const HostKernelInfo& info = *function.info;
-    if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (params != nullptr && extra != nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     if (extra != nullptr) {
         QUERN_CHECK(pack_extra(info, extra, args));
     } else if (params != nullptr) {
@@ -126,7 +154,8 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
     } else if (info.param_count != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    const Launch ready{function.run, shape, info.static_shared_bytes + shape.shared_bytes, function.can_trap,
+    const Launch ready{function.run, shape, info.static_shared_bytes + shape.shared_bytes,
+                       function.can_trap,
                        std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]};
     return state().streams.submit(
         stream, CU_GRAPH_NODE_TYPE_KERNEL, [&] { run_blocks(ready, args); },
@@ -135,19 +164,22 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
                 alignas(64) std::byte bytes[64];
             };
             auto kept = std::make_shared<std::vector<Packed>>((info.args_bytes + 63) / 64);
-            if (info.args_bytes != 0) std::memcpy(kept->data(), args, info.args_bytes);
+            if (info.args_bytes != 0)
+                std::memcpy(kept->data(), args, info.args_bytes);
             return [ready, kept, code = function.code] { run_blocks(ready, kept->data()); };
         });
 }
 
 } // namespace
 
-CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                        unsigned shared_bytes, CUstream stream_handle, void** params, void** extra) {
+CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream_handle,
+                        void** params, void** extra) {
     QUERN_CHECK(check_context());
     const Function* function = state().functions.find(handle);
     Stream* stream = state().streams.find(stream_handle);
-    if (function == nullptr || stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (function == nullptr || stream == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     const HostLaunch shape{{gx, gy, gz}, {bx, by, bz}, shared_bytes, 0};
     QUERN_CHECK(check_shape(*function, shape));
     return guarded([&]() -> CUresult {
@@ -163,32 +195,42 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
     });
 }
 
-// Blocks do not run side by side here, so a grid that waits for itself cannot be: one block is the whole of it.
-CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                   unsigned bz, unsigned shared_bytes, CUstream stream, void** params) {
-    if (std::uint64_t{gx} * gy * gz > 1) return CUDA_ERROR_NOT_SUPPORTED;
-    return host::cuLaunchKernel(handle, gx, gy, gz, bx, by, bz, shared_bytes, stream, params, nullptr);
+// Blocks do not run side by side here, so a grid that waits for itself cannot be: one block is the
+// whole of it.
+CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
+                                   CUstream stream, void** params) {
+    if (std::uint64_t{gx} * gy * gz > 1)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return host::cuLaunchKernel(handle, gx, gy, gz, bx, by, bz, shared_bytes, stream, params,
+                                nullptr);
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads, std::size_t shared) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads,
+                                                     std::size_t shared) {
     QUERN_CHECK(check_context());
     const Function* function = state().functions.find(handle);
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (blocks == nullptr || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+    if (function == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (blocks == nullptr || threads <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
     const bool fits = threads <= static_cast<int>(function->info->max_threads) &&
                       shared <= function->dynamic_shared_limit.load(std::memory_order_relaxed);
     *blocks = fits ? 1 : 0; // a worker runs one block at a time
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction handle, CUoccupancyB2DSize, std::size_t,
-                                          int limit) {
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction handle,
+                                          CUoccupancyB2DSize, std::size_t, int limit) {
     QUERN_CHECK(check_context());
     const Function* function = state().functions.find(handle);
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (grid == nullptr || threads == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (function == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (grid == nullptr || threads == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     *threads = static_cast<int>(std::min(function->info->max_threads, 1024u));
-    if (limit > 0) *threads = std::min(*threads, limit);
+    if (limit > 0)
+        *threads = std::min(*threads, limit);
     *grid = state().team.threads();
     return CUDA_SUCCESS;
 }

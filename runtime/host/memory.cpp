@@ -1,4 +1,5 @@
-// The allocator of the CPU device: the C library for small blocks, huge pages straight from the system for large ones.
+// The allocator of the CPU device: the C library for small blocks, huge pages straight from the
+// system for large ones.
 #include "runtime/host/memory.h"
 
 #include <cstdlib>
@@ -15,13 +16,16 @@ constexpr std::size_t alignment = 512, huge_page = std::size_t{2} << 20;
 // Aligned to a huge page; the unaligned ends of a larger mapping go back at once.
 void* map_huge(std::size_t bytes, std::size_t& mapped) {
     mapped = (bytes + huge_page - 1) / huge_page * huge_page;
-    void* raw = mmap(nullptr, mapped + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
+    void* raw = mmap(nullptr, mapped + huge_page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED)
+        return nullptr;
     const auto start = reinterpret_cast<std::uintptr_t>(raw);
     const std::uintptr_t base = (start + huge_page - 1) / huge_page * huge_page;
-    if (base != start) munmap(raw, base - start);
-    if (const std::size_t tail = start + huge_page - base; tail != 0) munmap(reinterpret_cast<void*>(base + mapped), tail);
+    if (base != start)
+        munmap(raw, base - start);
+    if (const std::size_t tail = start + huge_page - base; tail != 0)
+        munmap(reinterpret_cast<void*>(base + mapped), tail);
     madvise(reinterpret_cast<void*>(base), mapped, MADV_HUGEPAGE);
     return reinterpret_cast<void*>(base);
 }
@@ -29,14 +33,25 @@ void* map_huge(std::size_t bytes, std::size_t& mapped) {
 } // namespace
 
 CUresult Memory::allocate(std::size_t bytes, BlockKind kind, unsigned flags, std::uintptr_t& base) {
-    if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (bytes > total_bytes_) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (bytes > total_bytes_)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     const std::unique_lock lock(mutex_);
-    if (bytes > total_bytes_ - live_bytes_) return CUDA_ERROR_OUT_OF_MEMORY;
-    Block block{.base = 0, .bytes = bytes, .kind = kind, .mapped_bytes = 0, .flags = flags, .id = next_id_++};
-    void* memory = bytes >= huge_page ? map_huge(bytes, block.mapped_bytes)
-                                      : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (bytes > total_bytes_ - live_bytes_)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    Block block{.base = 0,
+                .bytes = bytes,
+                .kind = kind,
+                .mapped_bytes = 0,
+                .flags = flags,
+                .id = next_id_++};
+    void* memory =
+        bytes >= huge_page
+            ? map_huge(bytes, block.mapped_bytes)
+            : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (memory == nullptr)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     base = block.base = reinterpret_cast<std::uintptr_t>(memory);
     live_bytes_ += bytes;
     blocks_.emplace(base, block);
@@ -44,10 +59,13 @@ CUresult Memory::allocate(std::size_t bytes, BlockKind kind, unsigned flags, std
 }
 
 void Memory::give_back(const Block& block) noexcept {
-    if (block.kind == BlockKind::registered || block.kind == BlockKind::module_global) return;
+    if (block.kind == BlockKind::registered || block.kind == BlockKind::module_global)
+        return;
     void* memory = reinterpret_cast<void*>(block.base);
-    if (block.mapped_bytes != 0) munmap(memory, block.mapped_bytes);
-    else std::free(memory);
+    if (block.mapped_bytes != 0)
+        munmap(memory, block.mapped_bytes);
+    else
+        std::free(memory);
 }
 
 CUresult Memory::release(std::uintptr_t base, BlockKind kind, BlockKind or_kind) {
@@ -57,7 +75,8 @@ CUresult Memory::release(std::uintptr_t base, BlockKind kind, BlockKind or_kind)
         return CUDA_ERROR_INVALID_VALUE;
     const Block block = found->second;
     blocks_.erase(found);
-    if (block.kind != BlockKind::registered) live_bytes_ -= block.bytes;
+    if (block.kind != BlockKind::registered)
+        live_bytes_ -= block.bytes;
     lock.unlock();
     give_back(block);
     return CUDA_SUCCESS;
@@ -66,10 +85,12 @@ CUresult Memory::release(std::uintptr_t base, BlockKind kind, BlockKind or_kind)
 CUresult Memory::add(std::uintptr_t base, std::size_t bytes, BlockKind kind, unsigned flags) {
     const std::unique_lock lock(mutex_);
     const auto above = blocks_.lower_bound(base);
-    if (above != blocks_.end() && above->first < base + bytes) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (above != blocks_.end() && above->first < base + bytes)
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (above != blocks_.begin()) {
         const Block& below = std::prev(above)->second;
-        if (below.base + below.bytes > base) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+        if (below.base + below.bytes > base)
+            return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
     blocks_.emplace(base, Block{base, bytes, kind, 0, flags, next_id_++});
     return CUDA_SUCCESS;
@@ -83,21 +104,25 @@ void Memory::forget(std::uintptr_t base) {
 std::optional<Block> Memory::find(std::uintptr_t address) const {
     const std::shared_lock lock(mutex_);
     auto above = blocks_.upper_bound(address);
-    if (above == blocks_.begin()) return std::nullopt;
+    if (above == blocks_.begin())
+        return std::nullopt;
     const Block& block = std::prev(above)->second;
     return address - block.base < block.bytes ? std::optional(block) : std::nullopt;
 }
 
 bool Memory::may_access(std::uintptr_t address, std::size_t bytes) const {
-    if (bytes == 0) return true;
-    if (address == 0 || address + bytes < address) return false;
+    if (bytes == 0)
+        return true;
+    if (address == 0 || address + bytes < address)
+        return false;
     const auto block = find(address);
     return !block || bytes <= block->base + block->bytes - address;
 }
 
 void Memory::release_all() {
     const std::unique_lock lock(mutex_);
-    for (const auto& [base, block] : blocks_) give_back(block);
+    for (const auto& [base, block] : blocks_)
+        give_back(block);
     blocks_.clear();
     live_bytes_ = 0;
 }

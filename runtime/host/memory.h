@@ -1,4 +1,5 @@
-// Blocks of memory by address: what was allocated, registered or belongs to a module, and how it is given back.
+// Blocks of memory by address: what was allocated, registered or belongs to a module, and how it is
+// given back.
 #pragma once
 #include <cuda.h>
 
@@ -20,10 +21,13 @@ struct Block {
     unsigned flags = 0;
     std::uint64_t id = 0; // unique in this process
 
-    [[nodiscard]] bool pinned() const noexcept { return kind == BlockKind::host || kind == BlockKind::registered; }
+    [[nodiscard]] bool pinned() const noexcept {
+        return kind == BlockKind::host || kind == BlockKind::registered;
+    }
 };
 
-// Thread safe. Pages are not touched before their first use, so the thread that computes on them places them.
+// Thread safe. Pages are not touched before their first use, so the thread that computes on them
+// places them.
 class Memory {
   public:
     explicit Memory(std::size_t total_bytes) : total_bytes_(total_bytes) {}
@@ -32,10 +36,13 @@ class Memory {
     CUresult allocate(std::size_t bytes, BlockKind kind, unsigned flags, std::uintptr_t& base);
     // Only what begins at `base` and is of one of the two kinds.
     CUresult release(std::uintptr_t base, BlockKind kind, BlockKind or_kind);
-    CUresult add(std::uintptr_t base, std::size_t bytes, BlockKind kind, unsigned flags); // someone else's memory
+    CUresult add(std::uintptr_t base, std::size_t bytes, BlockKind kind,
+                 unsigned flags); // someone else's memory
     void forget(std::uintptr_t base);
-    [[nodiscard]] std::optional<Block> find(std::uintptr_t address) const; // the block that holds this byte
-    // False if [address, address + bytes) begins in a known block and runs over its end, or is null.
+    [[nodiscard]] std::optional<Block>
+    find(std::uintptr_t address) const; // the block that holds this byte
+    // False if [address, address + bytes) begins in a known block and runs over its end, or is
+    // null.
     [[nodiscard]] bool may_access(std::uintptr_t address, std::size_t bytes) const;
     void release_all();
 

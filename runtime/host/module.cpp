@@ -22,20 +22,23 @@ CUresult check_info(const LoadedObject::Symbol& symbol, std::string& problem) {
     HostKernelInfo info;
     constexpr std::size_t fixed = offsetof(HostKernelInfo, params);
     problem = "a kernel's description is malformed";
-    if (symbol.bytes < fixed || reinterpret_cast<std::uintptr_t>(symbol.address) % alignof(HostKernelInfo) != 0)
+    if (symbol.bytes < fixed ||
+        reinterpret_cast<std::uintptr_t>(symbol.address) % alignof(HostKernelInfo) != 0)
         return CUDA_ERROR_INVALID_IMAGE;
     std::memcpy(&info, symbol.address, fixed);
     if (info.abi_version != host_abi_version) {
-        problem = join("the object speaks version ", info.abi_version, " of the kernel interface, quern speaks ",
-                       host_abi_version);
+        problem = join("the object speaks version ", info.abi_version,
+                       " of the kernel interface, quern speaks ", host_abi_version);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    if (info.param_count > (symbol.bytes - fixed) / sizeof(HostParam) || info.args_bytes > largest_args_bytes ||
-        info.static_shared_bytes > shared_bytes_opt_in || info.max_threads == 0)
+    if (info.param_count > (symbol.bytes - fixed) / sizeof(HostParam) ||
+        info.args_bytes > largest_args_bytes || info.static_shared_bytes > shared_bytes_opt_in ||
+        info.max_threads == 0)
         return CUDA_ERROR_INVALID_IMAGE;
     const auto* params = reinterpret_cast<const HostKernelInfo*>(symbol.address)->params;
     for (std::uint32_t i = 0; i < info.param_count; ++i)
-        if (params[i].size_bytes > info.args_bytes || params[i].offset_bytes > info.args_bytes - params[i].size_bytes)
+        if (params[i].size_bytes > info.args_bytes ||
+            params[i].offset_bytes > info.args_bytes - params[i].size_bytes)
             return CUDA_ERROR_INVALID_IMAGE;
     return CUDA_SUCCESS;
 }
@@ -53,12 +56,14 @@ CUresult load(CUmodule* out, const void* start, std::string& problem) {
         return refusal.status;
     }
     for (const auto& [name, symbol] : code->symbols())
-        if (name.starts_with(info_prefix)) QUERN_CHECK(check_info(symbol, problem));
+        if (name.starts_with(info_prefix))
+            QUERN_CHECK(check_info(symbol, problem));
     Module* loaded = state().modules.make();
     loaded->code = std::move(code);
     for (const auto& [name, symbol] : loaded->code->symbols()) {
         const auto address = reinterpret_cast<std::uintptr_t>(symbol.address);
-        if (symbol.is_function || symbol.bytes == 0 || name.starts_with("__quern_")) continue;
+        if (symbol.is_function || symbol.bytes == 0 || name.starts_with("__quern_"))
+            continue;
         if (state().memory.add(address, symbol.bytes, BlockKind::module_global, 0) == CUDA_SUCCESS)
             loaded->globals.push_back(address);
     }
@@ -66,22 +71,27 @@ CUresult load(CUmodule* out, const void* start, std::string& problem) {
     return CUDA_SUCCESS;
 }
 
-void write_log(const std::string& text, unsigned count, const CUjit_option* options, void** values) {
+void write_log(const std::string& text, unsigned count, const CUjit_option* options,
+               void** values) {
     char* log = nullptr;
     std::size_t room = 0;
     for (unsigned i = 0; i < count; ++i) {
-        if (options[i] == CU_JIT_ERROR_LOG_BUFFER) log = static_cast<char*>(values[i]);
+        if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+            log = static_cast<char*>(values[i]);
         if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
             room = reinterpret_cast<std::uintptr_t>(values[i]) & 0xffffffffu;
             values[i] = reinterpret_cast<void*>(std::min(room, text.size() + 1));
         }
     }
-    if (log != nullptr && room != 0) log[text.copy(log, room - 1)] = '\0';
+    if (log != nullptr && room != 0)
+        log[text.copy(log, room - 1)] = '\0';
 }
 
 void destroy_module(Module& loaded) {
-    for (const std::uintptr_t address : loaded.globals) state().memory.forget(address);
-    for (const auto& [name, function] : loaded.functions) state().functions.destroy(function);
+    for (const std::uintptr_t address : loaded.globals)
+        state().memory.forget(address);
+    for (const auto& [name, function] : loaded.functions)
+        state().functions.destroy(function);
     state().modules.destroy(&loaded);
 }
 
@@ -92,10 +102,12 @@ void unload_all_modules() {
     state().modules.for_each([](Module* loaded) { destroy_module(*loaded); });
 }
 
-CUresult cuModuleLoadDataEx(CUmodule* out, const void* image, unsigned count, CUjit_option* options, void** values) {
+CUresult cuModuleLoadDataEx(CUmodule* out, const void* image, unsigned count, CUjit_option* options,
+                            void** values) {
     return guarded([&] {
         QUERN_CHECK(check_context());
-        if (out == nullptr || image == nullptr || (count != 0 && (!options || !values))) return CUDA_ERROR_INVALID_VALUE;
+        if (out == nullptr || image == nullptr || (count != 0 && (!options || !values)))
+            return CUDA_ERROR_INVALID_VALUE;
         std::string problem;
         const CUresult status = load(out, image, problem);
         write_log(status == CUDA_SUCCESS ? std::string() : problem, count, options, values);
@@ -111,7 +123,8 @@ CUresult cuModuleUnload(CUmodule handle) {
     return guarded([&] {
         QUERN_CHECK(check_context());
         Module* loaded = state().modules.find(handle);
-        if (loaded == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+        if (loaded == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
         QUERN_CHECK(state().streams.synchronize_all());
         const std::lock_guard lock(module_mutex());
         destroy_module(*loaded);
@@ -123,8 +136,10 @@ CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name)
     return guarded([&] {
         QUERN_CHECK(check_context());
         Module* loaded = state().modules.find(handle);
-        if (loaded == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        if (out == nullptr || name == nullptr || *name == '\0') return CUDA_ERROR_INVALID_VALUE;
+        if (loaded == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (out == nullptr || name == nullptr || *name == '\0')
+            return CUDA_ERROR_INVALID_VALUE;
         const std::lock_guard lock(module_mutex());
         Function*& function = loaded->functions[name];
         if (function == nullptr) {
@@ -139,7 +154,8 @@ CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name)
             function->info = reinterpret_cast<const HostKernelInfo*>(info->address);
             function->can_trap = loaded->code->can_trap();
             const std::uint32_t fixed = function->info->static_shared_bytes;
-            function->dynamic_shared_limit = fixed < shared_bytes_default ? shared_bytes_default - fixed : 0;
+            function->dynamic_shared_limit =
+                fixed < shared_bytes_default ? shared_bytes_default - fixed : 0;
             function->code = loaded->code;
         }
         *out = reinterpret_cast<CUfunction>(function);
@@ -147,33 +163,48 @@ CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name)
     });
 }
 
-CUresult cuModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule handle, const char* name) {
+CUresult cuModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule handle,
+                           const char* name) {
     return guarded([&] {
         QUERN_CHECK(check_context());
         const Module* loaded = state().modules.find(handle);
-        if (loaded == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        if (name == nullptr || *name == '\0') return CUDA_ERROR_INVALID_VALUE;
+        if (loaded == nullptr)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (name == nullptr || *name == '\0')
+            return CUDA_ERROR_INVALID_VALUE;
         const auto* symbol = loaded->code->find(name);
-        if (symbol == nullptr || symbol->is_function) return CUDA_ERROR_NOT_FOUND;
-        if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(symbol->address);
-        if (bytes != nullptr) *bytes = symbol->bytes;
+        if (symbol == nullptr || symbol->is_function)
+            return CUDA_ERROR_NOT_FOUND;
+        if (address != nullptr)
+            *address = reinterpret_cast<CUdeviceptr>(symbol->address);
+        if (bytes != nullptr)
+            *bytes = symbol->bytes;
         return CUDA_SUCCESS;
     });
 }
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
     const Function* function = state().functions.find(handle);
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (function == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (value == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = static_cast<int>(function->info->max_threads); break;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(function->info->static_shared_bytes); break;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+        *value = static_cast<int>(function->info->max_threads);
+        break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+        *value = static_cast<int>(function->info->static_shared_bytes);
+        break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         *value = static_cast<int>(function->dynamic_shared_limit.load());
         break;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        *value = -1;
+        break;
     default:
-        if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+        if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
+            return CUDA_ERROR_INVALID_VALUE;
         *value = 0; // registers, local and constant bytes, versions: a CPU has none to report
     }
     return CUDA_SUCCESS;
@@ -182,11 +213,14 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
     QUERN_CHECK(check_context());
     Function* function = state().functions.find(handle);
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (function == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
         return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
-    if (value < 0 || static_cast<std::uint32_t>(value) + function->info->static_shared_bytes > shared_bytes_opt_in)
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (value < 0 || static_cast<std::uint32_t>(value) + function->info->static_shared_bytes >
+                         shared_bytes_opt_in)
         return CUDA_ERROR_INVALID_VALUE;
     function->dynamic_shared_limit = static_cast<std::uint32_t>(value);
     return CUDA_SUCCESS;

@@ -26,8 +26,9 @@ struct Function {
 
 struct Module {
     std::shared_ptr<const LoadedObject> code;
-    std::map<std::string, Function*> functions; // those asked for so far; handles of the process-wide slots
-    std::vector<std::uintptr_t> globals;        // known to Memory
+    std::map<std::string, Function*>
+        functions; // those asked for so far; handles of the process-wide slots
+    std::vector<std::uintptr_t> globals; // known to Memory
 };
 
 } // namespace quern::host

@@ -1,5 +1,6 @@
-// A small loader for what the host compiler makes: an ELF x86-64 relocatable object becomes code and data in this
-// process. Everything in the image is checked before use: a corrupt object is refused, never followed.
+// A small loader for what the host compiler makes: an ELF x86-64 relocatable object becomes code
+// and data in this process. Everything in the image is checked before use: a corrupt object is
+// refused, never followed.
 #pragma once
 #include <cuda.h>
 
@@ -27,15 +28,21 @@ class LoadedObject {
         bool is_function;
     };
 
-    // Maps, relocates, protects (no page is both writable and executable). On failure nullptr and `problem` is filled.
-    [[nodiscard]] static std::unique_ptr<LoadedObject> load(std::span<const std::byte> image, LoadProblem& problem);
+    // Maps, relocates, protects (no page is both writable and executable). On failure nullptr and
+    // `problem` is filled.
+    [[nodiscard]] static std::unique_ptr<LoadedObject> load(std::span<const std::byte> image,
+                                                            LoadProblem& problem);
     ~LoadedObject();
     LoadedObject(const LoadedObject&) = delete;
     LoadedObject& operator=(const LoadedObject&) = delete;
 
     [[nodiscard]] const Symbol* find(const std::string& name) const;
-    [[nodiscard]] const std::unordered_map<std::string, Symbol>& symbols() const noexcept { return symbols_; }
-    [[nodiscard]] bool can_trap() const noexcept { return can_trap_; } // it calls a hook that leaves the kernel
+    [[nodiscard]] const std::unordered_map<std::string, Symbol>& symbols() const noexcept {
+        return symbols_;
+    }
+    [[nodiscard]] bool can_trap() const noexcept {
+        return can_trap_;
+    } // it calls a hook that leaves the kernel
 
   private:
     friend class ObjectReader;
@@ -46,8 +53,8 @@ class LoadedObject {
     bool can_trap_ = false;
 };
 
-// The image that starts at `start`: cuModuleLoadData is not told its length, so the ELF header is asked. Unreadable
-// memory and headers that make no sense give nullopt.
+// The image that starts at `start`: cuModuleLoadData is not told its length, so the ELF header is
+// asked. Unreadable memory and headers that make no sense give nullopt.
 [[nodiscard]] std::optional<std::vector<std::byte>> copy_image(const void* start);
 
 } // namespace quern::host

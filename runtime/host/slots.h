@@ -1,5 +1,6 @@
-// Handles that can be checked: objects live in slots that are never returned to the system, so that a handle given back
-// earlier, or a number that never was one, is answered with "no such handle" instead of a crash.
+// Handles that can be checked: objects live in slots that are never returned to the system, so that
+// a handle given back earlier, or a number that never was one, is answered with "no such handle"
+// instead of a crash.
 #pragma once
 #include <array>
 #include <atomic>
@@ -23,9 +24,12 @@ template <class T> class Slots {
     [[nodiscard]] T* find(const void* handle) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(handle);
         for (std::size_t i = 0; i < chunk_count_.load(std::memory_order_acquire); ++i) {
-            const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(chunks_[i].get());
-            if (offset >= slots_in(i) * sizeof(Slot)) continue;
-            if (offset % sizeof(Slot) != 0) return nullptr;
+            const std::uintptr_t offset =
+                address - reinterpret_cast<std::uintptr_t>(chunks_[i].get());
+            if (offset >= slots_in(i) * sizeof(Slot))
+                continue;
+            if (offset % sizeof(Slot) != 0)
+                return nullptr;
             Slot& slot = chunks_[i][offset / sizeof(Slot)];
             return slot.live.load(std::memory_order_acquire) ? slot.object() : nullptr;
         }
@@ -34,7 +38,8 @@ template <class T> class Slots {
 
     template <class... Args> T* make(Args&&... args) { // throws bad_alloc
         const std::lock_guard lock(mutex_);
-        if (free_.empty()) grow();
+        if (free_.empty())
+            grow();
         Slot* slot = free_.front();
         T* object = new (slot->storage) T(std::forward<Args>(args)...);
         free_.pop_front();
@@ -43,7 +48,9 @@ template <class T> class Slots {
     }
 
     // From here on find() says no; the object stays until destroy().
-    void retire(T* object) noexcept { slot_of(object)->live.store(false, std::memory_order_release); }
+    void retire(T* object) noexcept {
+        slot_of(object)->live.store(false, std::memory_order_release);
+    }
 
     void destroy(T* object) noexcept {
         retire(object);
@@ -55,7 +62,8 @@ template <class T> class Slots {
     template <class Visit> void for_each(Visit visit) { // visit may destroy
         for (std::size_t i = 0; i < chunk_count_.load(std::memory_order_acquire); ++i)
             for (std::size_t k = 0; k < slots_in(i); ++k)
-                if (chunks_[i][k].live.load(std::memory_order_acquire)) visit(chunks_[i][k].object());
+                if (chunks_[i][k].live.load(std::memory_order_acquire))
+                    visit(chunks_[i][k].object());
     }
 
     void after_fork_in_child() noexcept { std::construct_at(&mutex_); }
@@ -71,9 +79,11 @@ template <class T> class Slots {
 
     void grow() {
         const std::size_t next = chunk_count_.load(std::memory_order_relaxed);
-        if (next == chunks_.size()) throw std::bad_alloc();
+        if (next == chunks_.size())
+            throw std::bad_alloc();
         chunks_[next] = std::make_unique<Slot[]>(slots_in(next));
-        for (std::size_t k = 0; k < slots_in(next); ++k) free_.push_back(&chunks_[next][k]);
+        for (std::size_t k = 0; k < slots_in(next); ++k)
+            free_.push_back(&chunks_[next][k]);
         chunk_count_.store(next + 1, std::memory_order_release);
     }
 

@@ -29,7 +29,8 @@ struct HostState {
 };
 
 inline HostState& state() {
-    static auto* const once = new HostState; // outlives every static destructor: handles may close late
+    static auto* const once =
+        new HostState; // outlives every static destructor: handles may close late
     return *once;
 }
 
@@ -37,7 +38,8 @@ extern thread_local Context* current_context;
 
 // What most functions ask first. Also refuses a context whose last holder let it go.
 [[nodiscard]] inline CUresult check_context() noexcept {
-    if (current_context == nullptr) [[unlikely]] return CUDA_ERROR_INVALID_CONTEXT;
+    if (current_context == nullptr) [[unlikely]]
+        return CUDA_ERROR_INVALID_CONTEXT;
     if (current_context->references.load(std::memory_order_relaxed) == 0) [[unlikely]]
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     return CUDA_SUCCESS;
@@ -60,7 +62,8 @@ void unload_all_modules();
 #include "runtime/driver/symbols.def"
 #undef QUERN_CU
 
-#define QUERN_CHECK(status)                                                                                            \
-    if (const CUresult quern_status = (status); quern_status != CUDA_SUCCESS) [[unlikely]] return quern_status
+#define QUERN_CHECK(status)                                                                        \
+    if (const CUresult quern_status = (status); quern_status != CUDA_SUCCESS) [[unlikely]]         \
+    return quern_status
 
 } // namespace quern::host

@@ -1,5 +1,6 @@
-// Streams of the CPU: work runs at once on the calling thread whenever nothing before it is pending. Only a host function,
-// which may wait for its caller, makes a stream pend: it and what comes behind it run on one scheduler thread, in order.
+// Streams of the CPU: work runs at once on the calling thread whenever nothing before it is
+// pending. Only a host function, which may wait for its caller, makes a stream pend: it and what
+// comes behind it run on one scheduler thread, in order.
 #pragma once
 #include "runtime/host/capture.h"
 #include "runtime/host/slots.h"
@@ -37,20 +38,21 @@ struct Stream {
     explicit Stream(Kind its_kind, int its_priority = 0) : kind(its_kind), priority(its_priority) {}
     const Kind kind;
     const int priority;
-    std::atomic<std::uint32_t> running{0};  // one piece of work at a time
-    std::atomic<std::uint32_t> pending{0};  // in the queue, the one at work included
-    std::deque<Pending> queue;              // guarded by Streams::mutex_
-    std::shared_ptr<Capture> capture;       // changed only by calls on this stream
-    bool destroyed = false;                 // its slot is freed when the queue is empty
+    std::atomic<std::uint32_t> running{0}; // one piece of work at a time
+    std::atomic<std::uint32_t> pending{0}; // in the queue, the one at work included
+    std::deque<Pending> queue;             // guarded by Streams::mutex_
+    std::shared_ptr<Capture> capture;      // changed only by calls on this stream
+    bool destroyed = false;                // its slot is freed when the queue is empty
 };
 
 struct Event {
     unsigned flags = 0;
     std::atomic<bool> recorded{false};
     std::atomic<std::int64_t> ns{0};
-    std::shared_ptr<const Moment> moment; // of the last recording if it was pending; guarded by Streams::mutex_
+    std::shared_ptr<const Moment>
+        moment; // of the last recording if it was pending; guarded by Streams::mutex_
     std::atomic<bool> has_moment{false};
-    CapturedMark mark;                    // when last recorded in a capturing stream
+    CapturedMark mark; // when last recorded in a capturing stream
 };
 
 class Streams {
@@ -59,34 +61,46 @@ class Streams {
     Streams(const Streams&) = delete;
     Streams& operator=(const Streams&) = delete;
 
-    // nullptr and 1 are the legacy stream, 2 is the calling thread's own; nullptr for a handle that is none.
+    // nullptr and 1 are the legacy stream, 2 is the calling thread's own; nullptr for a handle that
+    // is none.
     [[nodiscard]] Stream* find(CUstream handle) noexcept {
-        if (handle == nullptr || handle == CU_STREAM_LEGACY) return &legacy_;
-        if (handle == CU_STREAM_PER_THREAD) return &per_thread();
+        if (handle == nullptr || handle == CU_STREAM_LEGACY)
+            return &legacy_;
+        if (handle == CU_STREAM_PER_THREAD)
+            return &per_thread();
         return slots_.find(handle);
     }
     [[nodiscard]] Stream* create(unsigned flags, int priority);
     CUresult destroy(Stream& stream);
 
-    // The one way to do something in a stream. `now` is called at once if it may be, else `keep()` makes a Work that
-    // owns its data, run later or recorded into a graph.
-    template <class Now, class Keep> CUresult submit(Stream& stream, CUgraphNodeType type, Now&& now, Keep&& keep) {
-        if (failure_.load(std::memory_order_relaxed) != CUDA_SUCCESS) [[unlikely]] return take_failure();
+    // The one way to do something in a stream. `now` is called at once if it may be, else `keep()`
+    // makes a Work that owns its data, run later or recorded into a graph.
+    template <class Now, class Keep>
+    CUresult submit(Stream& stream, CUgraphNodeType type, Now&& now, Keep&& keep) {
+        if (failure_.load(std::memory_order_relaxed) != CUDA_SUCCESS) [[unlikely]]
+            return take_failure();
         if (captures_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-            if (const auto status = check_capture(stream); status != CUDA_SUCCESS) return status;
-            if (stream.capture) return stream.capture->record(stream, {type, keep(true)});
+            if (const auto status = check_capture(stream); status != CUDA_SUCCESS)
+                return status;
+            if (stream.capture)
+                return stream.capture->record(stream, {type, keep(true)});
         }
-        if (!enter(stream)) [[unlikely]] return enqueue(stream, keep(false), nullptr);
+        if (!enter(stream)) [[unlikely]]
+            return enqueue(stream, keep(false), nullptr);
         now();
         leave(stream);
         return CUDA_SUCCESS;
     }
     CUresult enqueue(Stream& stream, Work work, std::shared_ptr<const Moment> awaited);
 
-    [[nodiscard]] bool idle(const Stream& stream) const noexcept { // nothing pending that comes before new work
-        if (stream.kind == Stream::Kind::legacy) return pending_legacy_order_.load(std::memory_order_acquire) == 0;
-        if (stream.pending.load(std::memory_order_acquire) != 0) return false;
-        return stream.kind == Stream::Kind::non_blocking || legacy_.pending.load(std::memory_order_acquire) == 0;
+    [[nodiscard]] bool
+    idle(const Stream& stream) const noexcept { // nothing pending that comes before new work
+        if (stream.kind == Stream::Kind::legacy)
+            return pending_legacy_order_.load(std::memory_order_acquire) == 0;
+        if (stream.pending.load(std::memory_order_acquire) != 0)
+            return false;
+        return stream.kind == Stream::Kind::non_blocking ||
+               legacy_.pending.load(std::memory_order_acquire) == 0;
     }
     [[nodiscard]] bool done(const Stream& stream) const noexcept;
     CUresult synchronize(Stream& stream);
@@ -107,43 +121,55 @@ class Streams {
 
     CUresult begin_capture(Stream& stream, CUstreamCaptureMode mode);
     CUresult end_capture(Stream& stream, std::unique_ptr<Graph>& graph);
-    [[nodiscard]] CUresult check_capture(const Stream& stream) const noexcept; // may this stream be used now?
-    [[nodiscard]] CUresult check_unsafe_call(); // allocation and synchronisation while someone captures
+    [[nodiscard]] CUresult
+    check_capture(const Stream& stream) const noexcept; // may this stream be used now?
+    [[nodiscard]] CUresult
+    check_unsafe_call(); // allocation and synchronisation while someone captures
 
     // A kernel failed: the next call that asks for the device's state is told, once.
-    void set_failure(CUresult status) noexcept { failure_.store(status, std::memory_order_relaxed); }
+    void set_failure(CUresult status) noexcept {
+        failure_.store(status, std::memory_order_relaxed);
+    }
     [[nodiscard]] CUresult take_failure() noexcept { return failure_.exchange(CUDA_SUCCESS); }
 
     void destroy_all();
     void before_fork() { mutex_.lock(); }
     void after_fork_in_parent() { mutex_.unlock(); }
-    void after_fork_in_child() noexcept; // what was pending is gone with the thread that would have run it
+    void after_fork_in_child() noexcept; // what was pending is gone with the thread that would have
+                                         // run it
 
   private:
     // False if something pends that must come first; else this thread has the stream until leave().
     [[nodiscard]] bool enter(Stream& stream) noexcept {
         if (stream.kind == Stream::Kind::legacy) [[likely]] {
             int none = 0;
-            if (!idle(stream)) return false;
-            return legacy_lane_.compare_exchange_strong(none, -1, std::memory_order_acquire) || enter_slowly(stream);
+            if (!idle(stream))
+                return false;
+            return legacy_lane_.compare_exchange_strong(none, -1, std::memory_order_acquire) ||
+                   enter_slowly(stream);
         }
         return enter_slowly(stream);
     }
     [[nodiscard]] bool enter_slowly(Stream& stream) noexcept;
     [[nodiscard]] bool try_enter(Stream& stream) noexcept;
     void leave(Stream& stream) noexcept {
-        if (stream.kind == Stream::Kind::legacy) return legacy_lane_.store(0, std::memory_order_release);
-        if (stream.kind == Stream::Kind::blocking) legacy_lane_.fetch_sub(1, std::memory_order_release);
+        if (stream.kind == Stream::Kind::legacy)
+            return legacy_lane_.store(0, std::memory_order_release);
+        if (stream.kind == Stream::Kind::blocking)
+            legacy_lane_.fetch_sub(1, std::memory_order_release);
         stream.running.store(0, std::memory_order_release);
     }
     Stream& per_thread();
     void schedule() noexcept;
     [[nodiscard]] Stream* find_runnable();
-    [[nodiscard]] bool on_scheduler() const noexcept { return std::this_thread::get_id() == scheduler_id_.load(); }
+    [[nodiscard]] bool on_scheduler() const noexcept {
+        return std::this_thread::get_id() == scheduler_id_.load();
+    }
     void end_membership(Capture& capture);
 
     Stream legacy_{Stream::Kind::legacy};
-    alignas(64) std::atomic<int> legacy_lane_{0}; // -1: the legacy stream runs; n: n blocking streams do
+    alignas(64) std::atomic<int> legacy_lane_{
+        0}; // -1: the legacy stream runs; n: n blocking streams do
     std::atomic<std::uint32_t> pending_legacy_order_{0}; // over the legacy and all blocking streams
     std::atomic<int> captures_{0}, blocking_captures_{0};
     std::atomic<CUresult> failure_{CUDA_SUCCESS};

@@ -1,5 +1,5 @@
-// Workers enter an open gate, share the items by one counter, and leave; the caller closes the gate and waits until
-// nobody is inside, so a late worker never sees a job that is over.
+// Workers enter an open gate, share the items by one counter, and leave; the caller closes the gate
+// and waits until nobody is inside, so a late worker never sees a job that is over.
 #include "runtime/host/thread_team.h"
 
 #include <memory>
@@ -15,7 +15,8 @@ constexpr std::uint64_t spin_ticks = 15000; // of the time-stamp counter: about 
 template <class Done> bool spin_until(Done done) {
     const std::uint64_t start = __rdtsc();
     while (!done()) {
-        if (__rdtsc() - start > spin_ticks) return false;
+        if (__rdtsc() - start > spin_ticks)
+            return false;
         _mm_pause();
     }
     return true;
@@ -23,11 +24,14 @@ template <class Done> bool spin_until(Done done) {
 
 } // namespace
 
-void ThreadTeam::run_erased(std::uint64_t first, std::uint64_t last, std::uint64_t chunk, Call call, void* self) {
-    if (first >= last) return;
+void ThreadTeam::run_erased(std::uint64_t first, std::uint64_t last, std::uint64_t chunk, Call call,
+                            void* self) {
+    if (first >= last)
+        return;
     if (threads_ <= 1 || last - first <= chunk || busy_.exchange(true, std::memory_order_acquire))
         return call(self, first, last);
-    if (workers_.empty()) start_workers();
+    if (workers_.empty())
+        start_workers();
     job_ = {call, self, last, chunk};
     next_.store(first, std::memory_order_relaxed);
     gate_.store(open, std::memory_order_release);
@@ -35,8 +39,10 @@ void ThreadTeam::run_erased(std::uint64_t first, std::uint64_t last, std::uint64
     era_.notify_all();
     take_chunks();
     std::uint32_t inside = gate_.fetch_and(~open, std::memory_order_acq_rel) & ~open;
-    if (inside != 0 && !spin_until([&] { return (inside = gate_.load(std::memory_order_acquire)) == 0; }))
-        while ((inside = gate_.load(std::memory_order_acquire)) != 0) gate_.wait(inside, std::memory_order_acquire);
+    if (inside != 0 &&
+        !spin_until([&] { return (inside = gate_.load(std::memory_order_acquire)) == 0; }))
+        while ((inside = gate_.load(std::memory_order_acquire)) != 0)
+            gate_.wait(inside, std::memory_order_acquire);
     busy_.store(false, std::memory_order_release);
 }
 
@@ -44,7 +50,8 @@ void ThreadTeam::take_chunks() noexcept {
     const Job job = job_;
     for (;;) {
         const std::uint64_t from = next_.fetch_add(job.chunk, std::memory_order_relaxed);
-        if (from >= job.last) return;
+        if (from >= job.last)
+            return;
         job.call(job.self, from, job.last - from < job.chunk ? job.last : from + job.chunk);
     }
 }
@@ -56,10 +63,14 @@ void ThreadTeam::work() noexcept {
             era_.wait(seen, std::memory_order_acquire);
         seen = era_.load(std::memory_order_acquire);
         std::uint32_t gate = gate_.load(std::memory_order_acquire);
-        while ((gate & open) && !gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) {}
-        if (!(gate & open)) continue;
+        while ((gate & open) &&
+               !gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) {
+        }
+        if (!(gate & open))
+            continue;
         take_chunks();
-        if (gate_.fetch_sub(1, std::memory_order_acq_rel) == 1) gate_.notify_one(); // closed, and the last one out
+        if (gate_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            gate_.notify_one(); // closed, and the last one out
     }
 }
 
@@ -69,14 +80,16 @@ void ThreadTeam::start_workers() {
         try {
             workers_.emplace_back([this] { work(); });
         } catch (const std::system_error&) { // the system has no more threads: do with fewer
-            if (workers_.empty()) threads_ = 1;
+            if (workers_.empty())
+                threads_ = 1;
             return;
         }
     }
 }
 
 void ThreadTeam::after_fork_in_child() noexcept {
-    std::construct_at(&workers_); // thread objects of threads that do not exist here: neither joined nor destroyed
+    std::construct_at(&workers_); // thread objects of threads that do not exist here: neither
+                                  // joined nor destroyed
     busy_.store(false);
     gate_.store(0);
     era_.store(0);

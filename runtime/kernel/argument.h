@@ -1,4 +1,5 @@
-// What a kernel call receives: arrays, scalars by value, structures by value, or nothing where an output may be made.
+// What a kernel call receives: arrays, scalars by value, structures by value, or nothing where an
+// output may be made.
 #pragma once
 #include "compiler/resolve/signature.h"
 #include "runtime/array/array.h"
@@ -13,7 +14,7 @@ namespace quern {
 struct Scalar {
     enum class Kind : std::uint8_t { boolean, integer, unsigned_integer, floating, complex };
     Kind kind = Kind::integer;
-    bool is_numpy = false;         // a NumPy scalar of dtype `dtype`, else a Python one
+    bool is_numpy = false; // a NumPy scalar of dtype `dtype`, else a Python one
     DType dtype = DType::int64;
     union {
         bool boolean;
@@ -30,8 +31,8 @@ struct Scalar {
     static Scalar of(std::complex<double> value);
 };
 
-// Stores `value` as `dtype` at `place` (bytes_of(dtype) bytes) by NumPy's assignment rules: 2.5 into int32 is 2;
-// -1 into uint8 throws Error{overflow}; a complex into a real throws TypeError.
+// Stores `value` as `dtype` at `place` (bytes_of(dtype) bytes) by NumPy's assignment rules: 2.5
+// into int32 is 2; -1 into uint8 throws Error{overflow}; a complex into a real throws TypeError.
 void store_scalar(const Scalar& value, DType dtype, void* place);
 
 struct Argument {

@@ -1,5 +1,5 @@
-// The steps of one elementwise call between Python's arguments and the launch. All of the warm road: no locks, no strings
-// but in errors.
+// The steps of one elementwise call between Python's arguments and the launch. All of the warm
+// road: no locks, no strings but in errors.
 #pragma once
 #include "runtime/kernel/elementwise.h"
 
@@ -11,10 +11,11 @@
 namespace quern {
 
 // A complaint about arguments: the deed, the parameter lists with carets, the cure.
-[[noreturn]] void complain(const ElementwiseSpec& spec, ErrorKind kind, const std::string& what, const std::vector<int>& marked,
-                           const std::string& help);
+[[noreturn]] void complain(const ElementwiseSpec& spec, ErrorKind kind, const std::string& what,
+                           const std::vector<int>& marked, const std::string& help);
 
-// The shape of a call's iterations. `extents` points at an argument's own shape while all agree, else into `store`.
+// The shape of a call's iterations. `extents` points at an argument's own shape while all agree,
+// else into `store`.
 struct CallShape {
     std::array<std::int64_t, max_plan_ndim> store;
     const std::int64_t* extents = nullptr;
@@ -34,13 +35,17 @@ struct CallShape {
 [[nodiscard]] Device& device_of_call(const ElementwiseSpec& spec, std::span<const Argument> args);
 
 // All arrays that are not raw broadcast together; without any, `size` decides.
-void decide_shape(const ElementwiseSpec& spec, std::span<const Argument> args, std::int64_t size, CallShape& shape);
+void decide_shape(const ElementwiseSpec& spec, std::span<const Argument> args, std::int64_t size,
+                  CallShape& shape);
 
-// Every parameter's array, nullptr for scalars: the given ones, and new ones in C order where an output is missing.
+// Every parameter's array, nullptr for scalars: the given ones, and new ones in C order where an
+// output is missing.
 using ParamArrays = std::array<const Array*, max_operands>;
-[[nodiscard]] std::vector<Array> make_outputs(const ElementwiseSpec& spec, const Signature& signature,
-                                              std::span<const Argument> args, std::int64_t size, const CallShape& shape,
-                                              Device& device, CUstream stream, ParamArrays& arrays);
+[[nodiscard]] std::vector<Array> make_outputs(const ElementwiseSpec& spec,
+                                              const Signature& signature,
+                                              std::span<const Argument> args, std::int64_t size,
+                                              const CallShape& shape, Device& device,
+                                              CUstream stream, ParamArrays& arrays);
 
 // The kernel's parameters as cuLaunchKernel wants them.
 class PackedParameters {
@@ -49,7 +54,8 @@ class PackedParameters {
     PackedParameters(const PackedParameters&) = delete;
     PackedParameters& operator=(const PackedParameters&) = delete;
 
-    void add_arguments(const Signature& signature, std::span<const Argument> args, const ParamArrays& arrays);
+    void add_arguments(const Signature& signature, std::span<const Argument> args,
+                       const ParamArrays& arrays);
     void add_indexer(const ElementwisePlan& plan);
     void add_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan);
     [[nodiscard]] void** data() noexcept { return pointers_.data(); }

@@ -1,4 +1,5 @@
-// The call of an elementwise kernel: check, resolve, make outputs, plan, find or compile, pack, launch.
+// The call of an elementwise kernel: check, resolve, make outputs, plan, find or compile, pack,
+// launch.
 #include "runtime/kernel/elementwise.h"
 
 #include "compiler/base/error.h"
@@ -31,21 +32,25 @@ struct Typed {
 };
 
 bool names_a_thread(const std::vector<std::string>& identifiers) {
-    static constexpr std::string_view names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__shared__",
-                                                 "__syncwarp", "warpSize", "__activemask", "cooperative_groups"};
+    static constexpr std::string_view names[] = {
+        "threadIdx",  "blockIdx",   "blockDim", "gridDim",      "__syncthreads",
+        "__shared__", "__syncwarp", "warpSize", "__activemask", "cooperative_groups"};
     return std::any_of(identifiers.begin(), identifiers.end(), [](const std::string& identifier) {
         return std::find(std::begin(names), std::end(names), identifier) != std::end(names) ||
-               identifier.starts_with("__shfl") || identifier.starts_with("__ballot") || identifier.starts_with("__any_sync") ||
-               identifier.starts_with("__all_sync") || identifier.starts_with("__match") || identifier.starts_with("__reduce_");
+               identifier.starts_with("__shfl") || identifier.starts_with("__ballot") ||
+               identifier.starts_with("__any_sync") || identifier.starts_with("__all_sync") ||
+               identifier.starts_with("__match") || identifier.starts_with("__reduce_");
     });
 }
 
 // Elements that are worth a block of their own on the CPU: fewer when the body loops or calls.
 std::int64_t grain_of(const ElementwiseSpec& spec) {
     const auto has = [&](std::string_view word) {
-        return std::binary_search(spec.facts.identifiers.begin(), spec.facts.identifiers.end(), word);
+        return std::binary_search(spec.facts.identifiers.begin(), spec.facts.identifiers.end(),
+                                  word);
     };
-    if (has("for") || has("while") || has("do") || has("goto")) return 256;
+    if (has("for") || has("while") || has("do") || has("goto"))
+        return 256;
     return spec.operation.find('(') != std::string::npos ? 8192 : 32768;
 }
 
@@ -53,10 +58,12 @@ std::int64_t grain_of(const ElementwiseSpec& spec) {
 class Waiting {
   public:
     explicit Waiting(void (*hook)(bool entering)) : hook_(hook) {
-        if (hook_) hook_(true);
+        if (hook_)
+            hook_(true);
     }
     ~Waiting() {
-        if (hook_) hook_(false);
+        if (hook_)
+            hook_(false);
     }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
@@ -67,7 +74,8 @@ class Waiting {
 
 std::int64_t byte_span(const Array& array) {
     std::int64_t span = static_cast<std::int64_t>(bytes_of(array.dtype()));
-    for (int d = 0; d < array.ndim(); ++d) span += std::abs(array.strides()[d]) * std::max<std::int64_t>(0, array.shape()[d] - 1);
+    for (int d = 0; d < array.ndim(); ++d)
+        span += std::abs(array.strides()[d]) * std::max<std::int64_t>(0, array.shape()[d] - 1);
     return span;
 }
 
@@ -77,8 +85,10 @@ struct Operands;
 
 struct ElementwiseKernel::State {
     explicit State(ElementwiseSpec made)
-        : spec(std::move(made)), one_element(spec.facts.leaves_early || names_a_thread(spec.facts.identifiers)),
-          keep_order(spec.facts.uses_i || spec.facts.uses_ind || spec.facts.uses_n), grain(grain_of(spec)) {}
+        : spec(std::move(made)),
+          one_element(spec.facts.leaves_early || names_a_thread(spec.facts.identifiers)),
+          keep_order(spec.facts.uses_i || spec.facts.uses_ind || spec.facts.uses_n),
+          grain(grain_of(spec)) {}
 
     const ElementwiseSpec spec;
     const bool one_element, keep_order;
@@ -89,15 +99,18 @@ struct ElementwiseKernel::State {
     std::vector<std::pair<std::string, std::string>> codes;
 
     Typed& type_arguments(std::span<const Argument> args);
-    void make_plan(const Device& device, const CallShape& shape, const Operands& operands, int block_size,
-                   ElementwisePlan& plan) const;
-    Loaded& load(Typed& typed, const ByteKey& key, const ElementwiseVariant& variant, Device& device,
-                 void (*on_wait)(bool));
+    void make_plan(const Device& device, const CallShape& shape, const Operands& operands,
+                   int block_size, ElementwisePlan& plan) const;
+    Loaded& load(Typed& typed, const ByteKey& key, const ElementwiseVariant& variant,
+                 Device& device, void (*on_wait)(bool));
 };
 
-ElementwiseKernel::ElementwiseKernel(const ElementwiseText& text) : ElementwiseKernel(make_elementwise_spec(text)) {}
-ElementwiseKernel::ElementwiseKernel(ElementwiseSpec spec) : state_(std::make_unique<State>(std::move(spec))) {}
-// Modules may outlive the driver's readiness at exit; kernels that live until then are simply left to the process.
+ElementwiseKernel::ElementwiseKernel(const ElementwiseText& text)
+    : ElementwiseKernel(make_elementwise_spec(text)) {}
+ElementwiseKernel::ElementwiseKernel(ElementwiseSpec spec)
+    : state_(std::make_unique<State>(std::move(spec))) {}
+// Modules may outlive the driver's readiness at exit; kernels that live until then are simply left
+// to the process.
 ElementwiseKernel::~ElementwiseKernel() = default;
 
 const ElementwiseSpec& ElementwiseKernel::spec() const noexcept { return state_->spec; }
@@ -111,18 +124,28 @@ Typed& ElementwiseKernel::State::type_arguments(std::span<const Argument> args) 
     ByteKey key;
     for (const Argument& argument : args) {
         switch (argument.kind) {
-        case ArgType::Kind::missing: key.add(0); break;
-        case ArgType::Kind::scalar: key.add(1); break;
-        case ArgType::Kind::array: key.add(static_cast<std::uint8_t>(2 + static_cast<int>(argument.array->dtype()))); break;
-        case ArgType::Kind::structure: key.add(32); break;
+        case ArgType::Kind::missing:
+            key.add(0);
+            break;
+        case ArgType::Kind::scalar:
+            key.add(1);
+            break;
+        case ArgType::Kind::array:
+            key.add(static_cast<std::uint8_t>(2 + static_cast<int>(argument.array->dtype())));
+            break;
+        case ArgType::Kind::structure:
+            key.add(32);
+            break;
         }
     }
     for (const Argument& argument : args)
         if (argument.kind == ArgType::Kind::structure) {
-            if (key.size + 8 > ByteKey::capacity) throw TypeError(join("kernel '", spec.name, "' has too many structured arguments"));
+            if (key.size + 8 > ByteKey::capacity)
+                throw TypeError(join("kernel '", spec.name, "' has too many structured arguments"));
             key.add_word(std::hash<std::string>{}(argument.layout->spelling));
         }
-    if (Typed* found = types.find(key)) return *found;
+    if (Typed* found = types.find(key))
+        return *found;
 
     std::vector<ArgType> arg_types;
     for (const Argument& argument : args) {
@@ -140,12 +163,16 @@ Typed& ElementwiseKernel::State::type_arguments(std::span<const Argument> args) 
     auto typed = std::make_unique<Typed>();
     typed->signature = resolve(spec, arg_types);
     for (const ResolvedParam& param : typed->signature.params)
-        typed->scalar_bytes.push_back(param.is_array ? 0 : param.layout ? param.layout->bytes : static_cast<std::uint32_t>(bytes_of(param.dtype)));
+        typed->scalar_bytes.push_back(param.is_array ? 0
+                                      : param.layout
+                                          ? param.layout->bytes
+                                          : static_cast<std::uint32_t>(bytes_of(param.dtype)));
     const std::lock_guard lock(mutex);
     return types.insert(key, std::move(typed));
 }
 
-Loaded& ElementwiseKernel::State::load(Typed& typed, const ByteKey& key, const ElementwiseVariant& variant, Device& device,
+Loaded& ElementwiseKernel::State::load(Typed& typed, const ByteKey& key,
+                                       const ElementwiseVariant& variant, Device& device,
                                        void (*on_wait)(bool)) {
     auto loaded = std::make_unique<Loaded>();
     CompiledKernel compiled;
@@ -154,18 +181,20 @@ Loaded& ElementwiseKernel::State::load(Typed& typed, const ByteKey& key, const E
         compiled = compile_elementwise(spec, typed.signature, variant, device.arch());
         device.make_current();
         CUmodule module = nullptr;
-        check(device.api(), device.api().cuModuleLoadData(&module, compiled.binary.image.data()), "load the binary of kernel '",
-              spec.name, "' on ", device.name());
+        check(device.api(), device.api().cuModuleLoadData(&module, compiled.binary.image.data()),
+              "load the binary of kernel '", spec.name, "' on ", device.name());
         loaded->module = ModuleHandle(module, {&device.api()});
-        check(device.api(), device.api().cuModuleGetFunction(&loaded->function, module, compiled.symbol.c_str()),
+        check(device.api(),
+              device.api().cuModuleGetFunction(&loaded->function, module, compiled.symbol.c_str()),
               "find kernel '", compiled.symbol, "' in its binary");
     }
     loaded->nest = nest_fields(variant.layout);
     loaded->indexer = variant.indexer;
     std::string types_text;
     for (std::size_t k = 0; k < typed.signature.params.size(); ++k)
-        types_text += join(k ? ", " : "", typed.signature.params[k].layout ? std::string_view("structure")
-                                                                           : row(typed.signature.params[k].dtype).name);
+        types_text += join(k ? ", " : "", typed.signature.params[k].layout
+                                              ? std::string_view("structure")
+                                              : row(typed.signature.params[k].dtype).name);
     {
         const std::lock_guard lock(codes_mutex);
         codes.emplace_back(std::move(types_text), std::move(compiled.source));
@@ -183,20 +212,24 @@ struct Operands {
     Operands(const ElementwiseSpec& spec, const ParamArrays& arrays) {
         for (std::size_t k = 0; k < spec.params.size(); ++k) {
             const Array* array = arrays[k];
-            if (array == nullptr) continue;
+            if (array == nullptr)
+                continue;
             if (spec.params[k].raw)
-                raws[raw_count++] = {static_cast<std::uint8_t>(array->ndim()), array->c_contiguous(),
+                raws[raw_count++] = {static_cast<std::uint8_t>(array->ndim()),
+                                     array->c_contiguous(),
                                      byte_span(*array) < (std::int64_t{1} << 31)};
             else
-                items[count++] = {array->shape().data(), array->strides().data(), array->ndim(), row(array->dtype()).bytes,
-                                  array->address(), spec.params[k].output};
+                items[count++] = {array->shape().data(), array->strides().data(),
+                                  array->ndim(),         row(array->dtype()).bytes,
+                                  array->address(),      spec.params[k].output};
         }
     }
 };
 
 namespace {
 
-ByteKey variant_key(const Device& device, const ElementwiseLayout& layout, const Operands& operands) {
+ByteKey variant_key(const Device& device, const ElementwiseLayout& layout,
+                    const Operands& operands) {
     ByteKey key;
     key.add(static_cast<std::uint8_t>(device.index()));
     key.add(static_cast<std::uint8_t>(device.index() >> 8));
@@ -209,13 +242,15 @@ ByteKey variant_key(const Device& device, const ElementwiseLayout& layout, const
     key.add(layout.ndim);
     key.add(layout.lanes);
     key.add(static_cast<std::uint8_t>(layout.wide | layout.peel << 1));
-    for (std::size_t k = 0; k < operands.count; ++k) key.add(static_cast<std::uint8_t>(layout.access[k]));
+    for (std::size_t k = 0; k < operands.count; ++k)
+        key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;
 }
 
 } // namespace
 
-void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& shape, const Operands& operands, int block_size,
+void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& shape,
+                                         const Operands& operands, int block_size,
                                          ElementwisePlan& plan) const {
     PlanRequest request;
     request.shape = {shape.extents, static_cast<std::size_t>(shape.ndim)};
@@ -229,16 +264,20 @@ void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& 
     request.threads = device.properties().multiprocessors;
     request.grain = grain;
     if (!plan_elementwise(request, plan))
-        throw ValueError(join("kernel '", spec.name, "': ", operands.count, " arrays of ", shape.ndim,
-                              " axes that cannot be merged are too many for one kernel; copy some of them to C order first"));
+        throw ValueError(join("kernel '", spec.name, "': ", operands.count, " arrays of ",
+                              shape.ndim,
+                              " axes that cannot be merged are too many for one kernel; copy some "
+                              "of them to C order first"));
 }
 
-std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args, const ElementwiseCall& call,
+std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
+                                                 const ElementwiseCall& call,
                                                  void (*on_wait)(bool entering)) {
     State& state = *state_;
     const ElementwiseSpec& spec = state.spec;
     if (call.block_size <= 0)
-        throw ValueError(join("kernel '", spec.name, "': block_size is ", call.block_size, "; it must be at least 1"));
+        throw ValueError(join("kernel '", spec.name, "': block_size is ", call.block_size,
+                              "; it must be at least 1"));
     Typed& typed = state.type_arguments(args);
     Device& device = device_of_call(spec, args);
     const CUstream stream = call.has_stream ? call.stream : current_stream(device);
@@ -246,8 +285,10 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     CallShape shape;
     decide_shape(spec, args, call.size, shape);
     ParamArrays arrays;
-    std::vector<Array> made = make_outputs(spec, typed.signature, args, call.size, shape, device, stream, arrays);
-    if (shape.is_empty()) return made;
+    std::vector<Array> made =
+        make_outputs(spec, typed.signature, args, call.size, shape, device, stream, arrays);
+    if (shape.is_empty())
+        return made;
 
     const Operands operands(spec, arrays);
     ElementwisePlan plan;
@@ -259,31 +300,34 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     } else {
         ElementwiseVariant variant;
         variant.layout = plan.layout;
-        variant.raw.assign(operands.raws.begin(), operands.raws.begin() + static_cast<std::ptrdiff_t>(operands.raw_count));
+        variant.raw.assign(operands.raws.begin(),
+                           operands.raws.begin() + static_cast<std::ptrdiff_t>(operands.raw_count));
         variant.indexer = spec.facts.uses_ind;
         loaded = &state.load(typed, key, variant, device, on_wait);
     }
 
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
-    if (loaded->indexer) parameters.add_indexer(plan);
+    if (loaded->indexer)
+        parameters.add_indexer(plan);
     parameters.add_nest(loaded->nest, plan);
 
     device.make_current();
     if (settings().show_launch) [[unlikely]]
-        std::fprintf(stderr, "quern: launch %s on %s: %s, grid %u, block %u\n", spec.name.c_str(), device.name().c_str(),
-                     describe(plan.layout).c_str(), plan.grid, plan.block);
+        std::fprintf(stderr, "quern: launch %s on %s: %s, grid %u, block %u\n", spec.name.c_str(),
+                     device.name().c_str(), describe(plan.layout).c_str(), plan.grid, plan.block);
     CUresult status;
     { // The CPU runs a launch at once: a long one is a wait.
         const Waiting waiting(device.is_cpu() && plan.grid > 1 ? on_wait : nullptr);
-        status = device.api().cuLaunchKernel(loaded->function, plan.grid, 1, 1, plan.block, 1, 1, 0, stream, parameters.data(),
-                                             nullptr);
+        status = device.api().cuLaunchKernel(loaded->function, plan.grid, 1, 1, plan.block, 1, 1, 0,
+                                             stream, parameters.data(), nullptr);
     }
-    check(device.api(), status, "launch kernel '", spec.name, "' with grid ", plan.grid, " and block ", plan.block, " on ",
-          device.name());
+    check(device.api(), status, "launch kernel '", spec.name, "' with grid ", plan.grid,
+          " and block ", plan.block, " on ", device.name());
     MemoryPool& pool = pool_of(device);
     for (std::size_t k = 0; k < spec.params.size(); ++k)
-        if (arrays[k] != nullptr) pool.note_use(*arrays[k]->buffer().get(), stream);
+        if (arrays[k] != nullptr)
+            pool.note_use(*arrays[k]->buffer().get(), stream);
     return made;
 }
 

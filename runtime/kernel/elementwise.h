@@ -14,10 +14,11 @@ namespace quern {
 inline constexpr int default_block_size = 128; // threads a block on a GPU
 
 struct ElementwiseCall {
-    std::int64_t size = -1;   // `size=`: number of iterations when no array decides it
-    bool has_stream = false;  // else the current stream of the arrays' device
+    std::int64_t size = -1;  // `size=`: number of iterations when no array decides it
+    bool has_stream = false; // else the current stream of the arrays' device
     CUstream stream = nullptr;
-    int block_size = default_block_size; // <= 0 is a ValueError; on the CPU blocks are the plan's own
+    int block_size =
+        default_block_size; // <= 0 is a ValueError; on the CPU blocks are the plan's own
 };
 
 class ElementwiseKernel {
@@ -30,9 +31,10 @@ class ElementwiseKernel {
 
     [[nodiscard]] const ElementwiseSpec& spec() const noexcept;
 
-    // Runs the kernel. `args` has nin or nin + nout entries; outputs that were not given are made, in C order, and
-    // returned in order. Thread safe. `on_wait` is called around a compile and around a long run on the CPU (true
-    // before, false after), so that bindings can release the GIL there.
+    // Runs the kernel. `args` has nin or nin + nout entries; outputs that were not given are made,
+    // in C order, and returned in order. Thread safe. `on_wait` is called around a compile and
+    // around a long run on the CPU (true before, false after), so that bindings can release the GIL
+    // there.
     std::vector<Array> operator()(std::span<const Argument> args, const ElementwiseCall& call = {},
                                   void (*on_wait)(bool entering) = nullptr);
 

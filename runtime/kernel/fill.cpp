@@ -21,9 +21,12 @@ constexpr std::array routines{
     Routine{"quern_copy", "T x", "T y", "y = x"},
     Routine{"quern_convert", "S x", "T y", "y = quern::convert<T>(x)"},
     Routine{"quern_fill", "T value", "T y", "y = value"},
-    Routine{"quern_arange", "T start, T next", "T y", "y = static_cast<T>(start + (next - start) * i)"},
-    Routine{"quern_linspace", "D start, D step", "D y", "y = static_cast<double>(i) * step + start"},
-    Routine{"quern_floor", "float64 x", "T y", "y = static_cast<T>(static_cast<long long>(floor(x)))"},
+    Routine{"quern_arange", "T start, T next", "T y",
+            "y = static_cast<T>(start + (next - start) * i)"},
+    Routine{"quern_linspace", "D start, D step", "D y",
+            "y = static_cast<double>(i) * step + start"},
+    Routine{"quern_floor", "float64 x", "T y",
+            "y = static_cast<T>(static_cast<long long>(floor(x)))"},
     Routine{"quern_linspace_last", "D stop", "D y", "y = stop"},
 };
 
@@ -50,21 +53,30 @@ void run(RoutineId id, std::initializer_list<Argument> args, CUstream stream) {
     static_cast<void>(kernel_of(id)(std::span(args.begin(), args.size()), call));
 }
 
-// The second element of a range: NumPy steps by the difference of the first two, as the dtype holds them.
+// The second element of a range: NumPy steps by the difference of the first two, as the dtype holds
+// them.
 Scalar sum(const Scalar& a, const Scalar& b) {
     using Form = Scalar::Kind;
     const auto real = [](const Scalar& value) {
-        if (value.kind == Form::floating || value.kind == Form::complex) return value.floating;
-        if (value.kind == Form::unsigned_integer) return static_cast<double>(value.unsigned_integer);
-        return value.kind == Form::boolean ? (value.boolean ? 1.0 : 0.0) : static_cast<double>(value.integer);
+        if (value.kind == Form::floating || value.kind == Form::complex)
+            return value.floating;
+        if (value.kind == Form::unsigned_integer)
+            return static_cast<double>(value.unsigned_integer);
+        return value.kind == Form::boolean ? (value.boolean ? 1.0 : 0.0)
+                                           : static_cast<double>(value.integer);
     };
     const Form widest = std::max(a.kind, b.kind);
-    if (widest == Form::complex) return Scalar::of(std::complex<double>(real(a) + real(b), a.imaginary + b.imaginary));
-    if (widest == Form::floating) return Scalar::of(real(a) + real(b));
+    if (widest == Form::complex)
+        return Scalar::of(std::complex<double>(real(a) + real(b), a.imaginary + b.imaginary));
+    if (widest == Form::floating)
+        return Scalar::of(real(a) + real(b));
     const std::uint64_t wrapped = (a.kind == Form::boolean ? a.boolean : a.unsigned_integer) +
                                   (b.kind == Form::boolean ? b.boolean : b.unsigned_integer);
-    Scalar total = widest == Form::unsigned_integer ? Scalar::of(wrapped) : Scalar::of(static_cast<std::int64_t>(wrapped));
-    total.is_numpy = true; // past the end of a small dtype it wraps; only its difference to the first counts
+    Scalar total = widest == Form::unsigned_integer
+                       ? Scalar::of(wrapped)
+                       : Scalar::of(static_cast<std::int64_t>(wrapped));
+    total.is_numpy =
+        true; // past the end of a small dtype it wraps; only its difference to the first counts
     return total;
 }
 
@@ -76,28 +88,33 @@ bool same_layout(const Array& a, const Array& b) {
 } // namespace
 
 void copy_into(const Array& target, const Array& source, CUstream stream) {
-    if (target.size() == 0) return;
-    if (&target.device() != &source.device()) { // dense bytes travel; casts and strides happen on either side
+    if (target.size() == 0)
+        return;
+    if (&target.device() !=
+        &source.device()) { // dense bytes travel; casts and strides happen on either side
         Array sent = source;
         if (!source.c_contiguous() || source.dtype() != target.dtype()) {
-            sent = Array::empty(source.device(), target.dtype(), source.shape(), current_stream(source.device()));
+            sent = Array::empty(source.device(), target.dtype(), source.shape(),
+                                current_stream(source.device()));
             copy_into(sent, source, current_stream(source.device()));
         }
         Array received = target;
         if (!target.c_contiguous() || !(target.shape() == sent.shape()))
             received = Array::empty(target.device(), target.dtype(), sent.shape(), stream);
-        copy_between(target.device(), received.address(), stream, sent.device(), sent.address(), current_stream(sent.device()),
-                     static_cast<std::size_t>(sent.nbytes()));
-        if (received.address() != target.address()) copy_into(target, received, stream);
+        copy_between(target.device(), received.address(), stream, sent.device(), sent.address(),
+                     current_stream(sent.device()), static_cast<std::size_t>(sent.nbytes()));
+        if (received.address() != target.address())
+            copy_into(target, received, stream);
         return;
     }
     if (same_layout(target, source)) {
-        if (target.address() == source.address()) return;
+        if (target.address() == source.address())
+            return;
         const DriverApi& api = target.device().api();
         target.device().make_current();
         const auto bytes = static_cast<std::size_t>(target.nbytes());
-        check(api, api.cuMemcpyDtoDAsync(target.address(), source.address(), bytes, stream), "copy ", bytes, " bytes on ",
-              target.device().name());
+        check(api, api.cuMemcpyDtoDAsync(target.address(), source.address(), bytes, stream),
+              "copy ", bytes, " bytes on ", target.device().name());
         return;
     }
     Array from = source.shape() == target.shape() ? source : broadcast_to(source, target.shape());
@@ -106,33 +123,43 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
         copy_into(whole, source, stream);
         from = whole.shape() == target.shape() ? whole : broadcast_to(whole, target.shape());
     }
-    run(from.dtype() == target.dtype() ? RoutineId::copy : RoutineId::convert, {Argument::of(from), Argument::of(target)}, stream);
+    run(from.dtype() == target.dtype() ? RoutineId::copy : RoutineId::convert,
+        {Argument::of(from), Argument::of(target)}, stream);
 }
 
 void fill(const Array& target, const Scalar& value, CUstream stream) {
-    if (target.size() == 0) return;
+    if (target.size() == 0)
+        return;
     run(RoutineId::fill, {Argument::of(value), Argument::of(target)}, stream);
 }
 
 void fill_range(const Array& target, const Scalar& start, const Scalar& step, CUstream stream) {
-    if (target.size() == 0) return;
-    run(RoutineId::range, {Argument::of(start), Argument::of(sum(start, step)), Argument::of(target)}, stream);
+    if (target.size() == 0)
+        return;
+    run(RoutineId::range,
+        {Argument::of(start), Argument::of(sum(start, step)), Argument::of(target)}, stream);
 }
 
-void fill_linspace(const Array& target, const Scalar& start, const Scalar& stop, const Scalar& step, bool endpoint, CUstream stream) {
-    if (target.size() == 0) return;
+void fill_linspace(const Array& target, const Scalar& start, const Scalar& stop, const Scalar& step,
+                   bool endpoint, CUstream stream) {
+    if (target.size() == 0)
+        return;
     const bool complex = row(target.dtype()).kind == Kind::complex;
     const DType wide = complex ? DType::complex128 : DType::float64;
     const bool direct = target.dtype() == wide;
-    const Array exact = direct ? target : Array::empty(target.device(), wide, target.shape(), stream);
-    run(RoutineId::linspace, {Argument::of(start), Argument::of(step), Argument::of(exact)}, stream);
+    const Array exact =
+        direct ? target : Array::empty(target.device(), wide, target.shape(), stream);
+    run(RoutineId::linspace, {Argument::of(start), Argument::of(step), Argument::of(exact)},
+        stream);
     if (endpoint && target.size() > 1) {
         const Array last = slice(exact, 0, {target.size() - 1, 1, 1});
         run(RoutineId::linspace_last, {Argument::of(stop), Argument::of(last)}, stream);
     }
-    if (direct) return;
+    if (direct)
+        return;
     const Kind kind = row(target.dtype()).kind;
-    if (kind == Kind::signed_integer || kind == Kind::unsigned_integer) // NumPy rounds down here, it does not cut
+    if (kind == Kind::signed_integer ||
+        kind == Kind::unsigned_integer) // NumPy rounds down here, it does not cut
         run(RoutineId::floor, {Argument::of(exact), Argument::of(target)}, stream);
     else
         copy_into(target, exact, stream);

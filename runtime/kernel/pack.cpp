@@ -1,4 +1,5 @@
-// Packs arguments, positions and the numbers of the nest in the order in which generated text declares them.
+// Packs arguments, positions and the numbers of the nest in the order in which generated text
+// declares them.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "runtime/kernel/call.h"
@@ -19,19 +20,21 @@ std::byte* PackedParameters::reserve(std::size_t bytes) {
     std::byte* place = store_.data() + used_;
     used_ += (bytes + 15) & ~std::size_t{15};
     if (used_ > store_.size())
-        throw ValueError(join("kernel '", spec_.name, "': its parameters take more than CUDA's ", limit_bytes,
-                              " bytes; pass fewer raw arrays or structures"));
+        throw ValueError(join("kernel '", spec_.name, "': its parameters take more than CUDA's ",
+                              limit_bytes, " bytes; pass fewer raw arrays or structures"));
     pointers_[static_cast<std::size_t>(count_++)] = place;
     return place;
 }
 
-void PackedParameters::add_arguments(const Signature& signature, std::span<const Argument> args, const ParamArrays& arrays) {
+void PackedParameters::add_arguments(const Signature& signature, std::span<const Argument> args,
+                                     const ParamArrays& arrays) {
     for (std::size_t k = 0; k < spec_.params.size(); ++k) {
         const Array* array = arrays[k];
         if (array == nullptr) {
             const Argument& argument = args[k];
             if (argument.kind == ArgType::Kind::structure)
-                std::memcpy(reserve(argument.layout->bytes), argument.structure_bytes, argument.layout->bytes);
+                std::memcpy(reserve(argument.layout->bytes), argument.structure_bytes,
+                            argument.layout->bytes);
             else
                 store_scalar(argument.scalar, signature.params[k].dtype, reserve(16));
             continue;
@@ -39,18 +42,23 @@ void PackedParameters::add_arguments(const Signature& signature, std::span<const
         const bool raw = spec_.params[k].raw;
         std::byte* place = reserve(raw ? 16 + 16 * static_cast<std::size_t>(array->ndim()) : 8);
         put_word(place, static_cast<std::int64_t>(array->address()));
-        if (!raw) continue;
+        if (!raw)
+            continue;
         put_word(place, array->size()); // CArray: data, size, shape, strides
-        for (const std::int64_t extent : array->shape()) put_word(place, extent);
-        for (const std::int64_t stride : array->strides()) put_word(place, stride);
+        for (const std::int64_t extent : array->shape())
+            put_word(place, extent);
+        for (const std::int64_t stride : array->strides())
+            put_word(place, stride);
     }
 }
 
-void PackedParameters::add_indexer(const ElementwisePlan& plan) { // CIndexer: size, shape[ndim + 1], position[ndim + 1]
+void PackedParameters::add_indexer(
+    const ElementwisePlan& plan) { // CIndexer: size, shape[ndim + 1], position[ndim + 1]
     const std::size_t ndim = plan.layout.ndim;
     std::byte* place = reserve(8 * (3 + 2 * ndim));
     put_word(place, plan.count);
-    for (std::size_t d = 0; d < ndim; ++d) put_word(place, plan.shape[d]);
+    for (std::size_t d = 0; d < ndim; ++d)
+        put_word(place, plan.shape[d]);
     std::memset(place, 0, 8 * (2 + ndim));
 }
 

@@ -1,5 +1,5 @@
-// A table from short byte keys to entries that live as long as the table: read without a lock, written under the
-// owner's mutex.
+// A table from short byte keys to entries that live as long as the table: read without a lock,
+// written under the owner's mutex.
 #pragma once
 #include <array>
 #include <atomic>
@@ -28,7 +28,8 @@ struct ByteKey {
             hash = (hash ^ word) * 0xff51afd7ed558ccdu;
             hash ^= hash >> 32;
         }
-        for (; at < size; ++at) hash = (hash ^ bytes[at]) * 0x100000001b3u;
+        for (; at < size; ++at)
+            hash = (hash ^ bytes[at]) * 0x100000001b3u;
         return hash ^ hash >> 29;
     }
     friend bool operator==(const ByteKey& a, const ByteKey& b) noexcept {
@@ -43,17 +44,21 @@ template <class Entry> class ByteTable {
     ByteTable& operator=(const ByteTable&) = delete;
     ~ByteTable() {
         for (auto& bucket : buckets_)
-            for (Node* node = bucket.load(); node != nullptr;) delete std::exchange(node, node->next);
+            for (Node* node = bucket.load(); node != nullptr;)
+                delete std::exchange(node, node->next);
     }
 
     [[nodiscard]] Entry* find(const ByteKey& key) const noexcept {
-        for (Node* node = bucket(key).load(std::memory_order_acquire); node != nullptr; node = node->next)
-            if (node->key == key) return node->entry.get();
+        for (Node* node = bucket(key).load(std::memory_order_acquire); node != nullptr;
+             node = node->next)
+            if (node->key == key)
+                return node->entry.get();
         return nullptr;
     }
     // The caller holds the mutex that guards writing. An entry that is already there wins.
     Entry& insert(const ByteKey& key, std::unique_ptr<Entry> entry) {
-        if (Entry* present = find(key)) return *present;
+        if (Entry* present = find(key))
+            return *present;
         std::atomic<Node*>& place = const_cast<std::atomic<Node*>&>(bucket(key));
         Node* node = new Node{key, std::move(entry), place.load(std::memory_order_relaxed)};
         place.store(node, std::memory_order_release);

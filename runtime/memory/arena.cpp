@@ -1,4 +1,5 @@
-// Lists of one arena: best fit, splitting, merging. Nothing here calls the driver, and freeing allocates nothing.
+// Lists of one arena: best fit, splitting, merging. Nothing here calls the driver, and freeing
+// allocates nothing.
 #include "runtime/memory/arena.h"
 
 namespace quern {
@@ -60,7 +61,8 @@ PoolBuffer* Arena::add_segment(std::uint64_t address, std::size_t bytes, std::si
 PoolBuffer* Arena::pull(FreeSet& set, FreeSet::const_iterator at) noexcept {
     PoolBuffer* block = *at;
     block->node = set.extract(at);
-    block->state = PoolBuffer::State::live; // under the lock: a neighbour that is freed must not merge with it
+    block->state =
+        PoolBuffer::State::live; // under the lock: a neighbour that is freed must not merge with it
     return block;
 }
 
@@ -69,7 +71,8 @@ PoolBuffer* Arena::take_best(std::size_t size) noexcept {
     const bool small = size < small_limit;
     FreeSet& set = set_for(small);
     const auto found = set.lower_bound(size);
-    if (found == set.end()) return nullptr;
+    if (found == set.end())
+        return nullptr;
     PoolBuffer* block = pull(set, found);
     const std::size_t rest_bytes = block->block_bytes - size;
     if (small ? rest_bytes > 0 : rest_bytes > small_limit) {
@@ -79,7 +82,8 @@ PoolBuffer* Arena::take_best(std::size_t size) noexcept {
         rest->small = small;
         rest->before = block;
         rest->after = block->after;
-        if (rest->after != nullptr) rest->after->before = rest;
+        if (rest->after != nullptr)
+            rest->after->before = rest;
         block->after = rest;
         block->block_bytes = size;
         put_merged(rest);
@@ -101,11 +105,13 @@ void Arena::absorb(PoolBuffer* block, PoolBuffer* neighbour) noexcept {
     if (neighbour == block->before) {
         block->place(neighbour->address(), block->block_bytes + neighbour->block_bytes);
         block->before = neighbour->before;
-        if (block->before != nullptr) block->before->after = block;
+        if (block->before != nullptr)
+            block->before->after = block;
     } else {
         block->block_bytes += neighbour->block_bytes;
         block->after = neighbour->after;
-        if (block->after != nullptr) block->after->before = block;
+        if (block->after != nullptr)
+            block->after->before = block;
     }
     retire(neighbour);
 }
@@ -114,14 +120,16 @@ void Arena::put_merged(PoolBuffer* block) noexcept {
     using State = PoolBuffer::State;
     if (block->before != nullptr && block->before->state == State::free)
         absorb(block, block->before);
-    if (block->after != nullptr && block->after->state == State::free) absorb(block, block->after);
+    if (block->after != nullptr && block->after->state == State::free)
+        absorb(block, block->after);
     block->state = State::free;
     block->freed_at = ++clock;
     set_for(block->small).insert(std::move(block->node));
 }
 
 void Arena::merge_quick() noexcept {
-    if (quick_count == 0) return;
+    if (quick_count == 0)
+        return;
     for (PoolBuffer*& head : quick)
         while (head != nullptr) {
             PoolBuffer* block = head;
@@ -138,7 +146,8 @@ BlockQueue Arena::detach_whole_segments() noexcept {
     for (FreeSet* set : {&small_free, &large_free})
         for (auto it = set->begin(); it != set->end();) {
             const auto here = it++;
-            if ((*here)->is_whole_segment()) detached.push(pull(*set, here));
+            if ((*here)->is_whole_segment())
+                detached.push(pull(*set, here));
         }
     return detached;
 }

@@ -1,5 +1,5 @@
-// One stream's share of a pool: its blocks, live and free. Work on one stream is ordered, so a block freed here may be
-// handed out here at once. Internal to runtime/memory.
+// One stream's share of a pool: its blocks, live and free. Work on one stream is ordered, so a
+// block freed here may be handed out here at once. Internal to runtime/memory.
 #pragma once
 #include "runtime/memory/memory.h"
 
@@ -11,7 +11,7 @@
 
 namespace quern {
 
-inline constexpr std::size_t granule = 512;                     // every block is a multiple of this
+inline constexpr std::size_t granule = 512; // every block is a multiple of this
 inline constexpr std::size_t small_limit = std::size_t{1} << 20; // smaller requests share segments
 inline constexpr std::size_t segment_unit = std::size_t{2} << 20;
 
@@ -23,7 +23,8 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
 class SpinLock {
   public:
     void lock() noexcept {
-        while (taken_.exchange(true, std::memory_order_acquire)) wait();
+        while (taken_.exchange(true, std::memory_order_acquire))
+            wait();
     }
     void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
@@ -42,14 +43,16 @@ class SpinLock {
 struct Arena;
 class PoolBuffer;
 
-struct FreeOrder { // best fit first; among equals the one freed last, whose memory is still in the caches
+struct FreeOrder { // best fit first; among equals the one freed last, whose memory is still in the
+                   // caches
     using is_transparent = void;
     bool operator()(const PoolBuffer* a, const PoolBuffer* b) const noexcept;
     bool operator()(const PoolBuffer* a, std::size_t bytes) const noexcept;
 };
 using FreeSet = std::set<PoolBuffer*, FreeOrder>;
 
-// A block and the buffer that is handed out for it, in one object that lives as long as the block does.
+// A block and the buffer that is handed out for it, in one object that lives as long as the block
+// does.
 class PoolBuffer final : public Buffer {
   public:
     enum class State : std::uint8_t { spare, live, quick, free, deferred };
@@ -63,10 +66,11 @@ class PoolBuffer final : public Buffer {
     std::uint64_t freed_at = 0;
     State state = State::spare;
     bool small = false;
-    bool must_sync = false;       // some use could not be fenced: only waiting for the device makes it reusable
-    FreeSet::node_type node;      // so that freeing allocates nothing
-    std::vector<CUstream> noted;  // other streams that used it
-    std::vector<CUevent> fences;  // what must be done before it is handed out again
+    bool must_sync =
+        false; // some use could not be fenced: only waiting for the device makes it reusable
+    FreeSet::node_type node;     // so that freeing allocates nothing
+    std::vector<CUstream> noted; // other streams that used it
+    std::vector<CUevent> fences; // what must be done before it is handed out again
 
     [[nodiscard]] bool is_whole_segment() const noexcept { return !before && !after; }
     void hand_out(std::size_t bytes) noexcept {
@@ -93,11 +97,13 @@ struct BlockQueue {
     }
     [[nodiscard]] PoolBuffer* pop() noexcept {
         PoolBuffer* block = head;
-        if (block != nullptr) head = block->next;
+        if (block != nullptr)
+            head = block->next;
         return block;
     }
     void append(BlockQueue& other) noexcept { // and leaves the other empty
-        if (other.head == nullptr) return;
+        if (other.head == nullptr)
+            return;
         (head == nullptr ? head : tail->next) = other.head;
         tail = other.tail;
         other.head = nullptr;
@@ -118,11 +124,12 @@ struct Arena {
     SpinLock lock;
     std::atomic<std::size_t> used{0}; // written under the lock
     std::size_t quick_count = 0;
-    std::array<PoolBuffer*, small_limit / granule> quick{}; // freed small blocks by exact size, not merged
-    FreeSet small_free, large_free;                         // merged blocks
+    std::array<PoolBuffer*, small_limit / granule>
+        quick{};                    // freed small blocks by exact size, not merged
+    FreeSet small_free, large_free; // merged blocks
     std::uint64_t clock = 0;
-    PoolBuffer* spare = nullptr;    // objects without a block
-    BlockQueue deferred;            // freed, other streams may not be done
+    PoolBuffer* spare = nullptr; // objects without a block
+    BlockQueue deferred;         // freed, other streams may not be done
     std::array<CUevent, 16> events{};
     std::size_t event_count = 0;
 
@@ -152,17 +159,18 @@ struct Arena {
     }
 
     using Spare = std::unique_ptr<PoolBuffer>;
-    [[nodiscard]] Spare make_spare(); // may throw bad_alloc, so before anything is changed
-    PoolBuffer* take(std::size_t size);     // (locks) exact or best fit, split; nullptr: none
-    PoolBuffer* take_merged(std::size_t size); // (locks) the same after merging everything that is free
+    [[nodiscard]] Spare make_spare();   // may throw bad_alloc, so before anything is changed
+    PoolBuffer* take(std::size_t size); // (locks) exact or best fit, split; nullptr: none
+    PoolBuffer*
+    take_merged(std::size_t size); // (locks) the same after merging everything that is free
     // (locks) and takes a block of `size`.
-    PoolBuffer* add_segment(std::uint64_t address, std::size_t bytes, std::size_t size,
-                            Spare whole, Spare rest) noexcept;
-    void put_free(PoolBuffer* block) noexcept;  // to the list where it belongs
+    PoolBuffer* add_segment(std::uint64_t address, std::size_t bytes, std::size_t size, Spare whole,
+                            Spare rest) noexcept;
+    void put_free(PoolBuffer* block) noexcept; // to the list where it belongs
     void put_merged(PoolBuffer* block) noexcept;
     void merge_quick() noexcept;
     BlockQueue detach_whole_segments() noexcept; // (locks) their blocks stay this arena's
-    void retire(PoolBuffer* block) noexcept;      // the block is gone, the object is spare
+    void retire(PoolBuffer* block) noexcept;     // the block is gone, the object is spare
 
   private:
     [[nodiscard]] std::unique_lock<SpinLock> lock_with_spare();

@@ -10,17 +10,20 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t stage_bytes = std::size_t{4} << 20;    // one step of a staged copy
-constexpr std::size_t in_flight_bytes = std::size_t{64} << 20; // page-locked memory that one copy may keep busy
+constexpr std::size_t stage_bytes = std::size_t{4} << 20; // one step of a staged copy
+constexpr std::size_t in_flight_bytes = std::size_t{64}
+                                        << 20; // page-locked memory that one copy may keep busy
 
 void wait_for(Device& device, CUstream stream, std::size_t bytes) {
     check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a copy of ",
           format_bytes(bytes), " on ", device.name());
 }
 
-// Later work of `waiter` comes after what `first` holds now. Both streams are of devices with one driver.
+// Later work of `waiter` comes after what `first` holds now. Both streams are of devices with one
+// driver.
 void order(Device& first_device, CUstream first, Device& waiter_device, CUstream waiter) {
-    if (first == waiter && &first_device == &waiter_device) return;
+    if (first == waiter && &first_device == &waiter_device)
+        return;
     Event event(first_device, false);
     event.record(first);
     Stream::external(waiter_device, waiter).wait(event.handle());
@@ -30,7 +33,8 @@ void order(Device& first_device, CUstream first, Device& waiter_device, CUstream
 
 void copy_to_device(Device& device, std::uint64_t to, const void* source, std::size_t bytes,
                     CUstream stream) {
-    if (bytes == 0) return;
+    if (bytes == 0)
+        return;
     const DriverApi& api = device.api();
     device.make_current();
     if (device.is_cpu()) {
@@ -59,7 +63,8 @@ void copy_to_device(Device& device, std::uint64_t to, const void* source, std::s
 
 void copy_to_host(Device& device, void* destination, std::uint64_t from, std::size_t bytes,
                   CUstream stream) {
-    if (bytes == 0) return;
+    if (bytes == 0)
+        return;
     device.make_current();
     check(device.api(), device.api().cuMemcpyDtoHAsync(destination, from, bytes, stream), "copy ",
           format_bytes(bytes), " from ", device.name());
@@ -68,7 +73,8 @@ void copy_to_host(Device& device, void* destination, std::uint64_t from, std::si
 
 void copy_between(Device& to_device, std::uint64_t to, CUstream to_stream, Device& from_device,
                   std::uint64_t from, CUstream from_stream, std::size_t bytes) {
-    if (bytes == 0) return;
+    if (bytes == 0)
+        return;
     const DriverApi& api = to_device.api();
     if (to_device.is_cpu() != from_device.is_cpu()) {
         // Two drivers: neither can wait for the other's streams, so this thread does.
@@ -88,20 +94,20 @@ void copy_between(Device& to_device, std::uint64_t to, CUstream to_stream, Devic
               " on ", to_device.name());
     } else {
         if (api.cuMemcpyPeerAsync == nullptr)
-            throw Error(ErrorKind::not_implemented, join("the driver of ", to_device.name(),
-                                                         " cannot copy between devices"));
+            throw Error(ErrorKind::not_implemented,
+                        join("the driver of ", to_device.name(), " cannot copy between devices"));
         check(api,
               api.cuMemcpyPeerAsync(to, to_device.context(), from, from_device.context(), bytes,
                                     to_stream),
-              "copy ", format_bytes(bytes), " from ", from_device.name(), " to ",
-              to_device.name());
+              "copy ", format_bytes(bytes), " from ", from_device.name(), " to ", to_device.name());
     }
     order(to_device, to_stream, from_device, from_stream);
 }
 
 void fill_bytes(Device& device, std::uint64_t to, unsigned char value, std::size_t bytes,
                 CUstream stream) {
-    if (bytes == 0) return;
+    if (bytes == 0)
+        return;
     device.make_current();
     check(device.api(), device.api().cuMemsetD8Async(to, value, bytes, stream), "fill ",
           format_bytes(bytes), " on ", device.name());

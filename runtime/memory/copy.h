@@ -10,8 +10,8 @@ void copy_to_device(Device& device, std::uint64_t to, const void* source, std::s
 // Returns when the bytes are in `destination`: waits for `stream`. The caller holds no GIL.
 void copy_to_host(Device& device, void* destination, std::uint64_t from, std::size_t bytes,
                   CUstream stream);
-// After what `from_stream` holds now, before what `to_stream` and `from_stream` are given later. Between the CPU and
-// a GPU it waits; otherwise it does not.
+// After what `from_stream` holds now, before what `to_stream` and `from_stream` are given later.
+// Between the CPU and a GPU it waits; otherwise it does not.
 void copy_between(Device& to_device, std::uint64_t to, CUstream to_stream, Device& from_device,
                   std::uint64_t from, CUstream from_stream, std::size_t bytes);
 void fill_bytes(Device& device, std::uint64_t to, unsigned char value, std::size_t bytes,

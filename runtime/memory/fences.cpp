@@ -1,16 +1,18 @@
-// Blocks that another stream used: fenced by events when they are freed, free again when the events are done.
+// Blocks that another stream used: fenced by events when they are freed, free again when the events
+// are done.
 #include "runtime/memory/pool_state.h"
-
 
 namespace quern {
 namespace {
 
-constexpr int patience = 8; // unfinished blocks looked at in one pass: a deep queue must not make allocation slow
+constexpr int patience =
+    8; // unfinished blocks looked at in one pass: a deep queue must not make allocation slow
 
 CUevent take_event(Arena& arena, const DriverApi& api) noexcept {
     {
         const std::lock_guard guard(arena.lock);
-        if (arena.event_count > 0) return arena.events[--arena.event_count];
+        if (arena.event_count > 0)
+            return arena.events[--arena.event_count];
     }
     CUevent event = nullptr;
     return api.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS ? event : nullptr;
@@ -35,7 +37,8 @@ BlockQueue take_deferred(Arena& arena) noexcept {
 } // namespace
 
 void PoolState::release_fences(PoolBuffer* block) noexcept {
-    for (const CUevent event : block->fences) return_event(*block->arena, device.api(), event);
+    for (const CUevent event : block->fences)
+        return_event(*block->arena, device.api(), event);
     block->fences.clear();
     block->must_sync = false;
 }
@@ -49,7 +52,8 @@ void PoolState::defer(PoolBuffer* block) noexcept {
         if (event != nullptr && api.cuEventRecord(event, stream) == CUDA_SUCCESS) {
             block->fences.push_back(event); // room was reserved with the note
         } else {
-            if (event != nullptr) api.cuEventDestroy(event);
+            if (event != nullptr)
+                api.cuEventDestroy(event);
             block->must_sync = true;
         }
     }
@@ -62,7 +66,8 @@ void PoolState::defer(PoolBuffer* block) noexcept {
 
 void PoolState::settle(Arena& arena) noexcept {
     BlockQueue waiting = take_deferred(arena);
-    if (waiting.head == nullptr) return;
+    if (waiting.head == nullptr)
+        return;
     const DriverApi& api = device.api();
     const ContextScope context(device);
     const RelaxedCapture relaxed(api);
@@ -73,16 +78,20 @@ void PoolState::settle(Arena& arena) noexcept {
         for (std::size_t k = 0; is_done && k < block->fences.size(); ++k) {
             const CUresult status = api.cuEventQuery(block->fences[k]);
             is_done = status == CUDA_SUCCESS;
-            if (!is_done && status != CUDA_ERROR_NOT_READY) block->must_sync = true;
+            if (!is_done && status != CUDA_ERROR_NOT_READY)
+                block->must_sync = true;
         }
-        if (is_done) release_fences(block);
+        if (is_done)
+            release_fences(block);
         // Blocks that only a wait for the device can free do not use up the patience.
-        if (!is_done && !block->must_sync) ++unfinished;
+        if (!is_done && !block->must_sync)
+            ++unfinished;
         (is_done ? done : pending).push(block);
     }
     pending.append(waiting);
     const std::lock_guard guard(arena.lock);
-    while (PoolBuffer* block = done.pop()) arena.put_free(block);
+    while (PoolBuffer* block = done.pop())
+        arena.put_free(block);
     pending.append(arena.deferred); // what was freed meanwhile is younger
     arena.deferred = pending;
 }
@@ -98,11 +107,13 @@ CUresult PoolState::settle_all() noexcept {
         BlockQueue here = take_deferred(arena);
         waiting.append(here);
     });
-    if (waiting.head == nullptr) return CUDA_SUCCESS;
+    if (waiting.head == nullptr)
+        return CUDA_SUCCESS;
     const CUresult status = synchronize();
     const ContextScope context(device);
     while (PoolBuffer* block = waiting.pop()) {
-        if (status == CUDA_SUCCESS) release_fences(block);
+        if (status == CUDA_SUCCESS)
+            release_fences(block);
         const std::lock_guard guard(block->arena->lock);
         if (status == CUDA_SUCCESS)
             block->arena->put_free(block);

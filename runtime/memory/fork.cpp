@@ -1,4 +1,5 @@
-// Pools across fork: the lists are quiet while the process is copied, so that a child can go on using the CPU's pool.
+// Pools across fork: the lists are quiet while the process is copied, so that a child can go on
+// using the CPU's pool.
 #include "runtime/memory/pool_state.h"
 
 #include <mutex>
@@ -15,7 +16,8 @@ constinit std::mutex registry;
 constinit PoolState* first_state = nullptr;
 
 template <class Visit> void each_state(Visit visit) {
-    for (PoolState* state = first_state; state != nullptr; state = state->next_state) visit(*state);
+    for (PoolState* state = first_state; state != nullptr; state = state->next_state)
+        visit(*state);
 }
 
 void before_fork() {
@@ -38,7 +40,8 @@ void unlock_all() {
 
 void after_fork_in_child() {
     unlock_all();
-    // A thread that was asking the driver for memory does not exist here; what it asked for is lost, no more.
+    // A thread that was asking the driver for memory does not exist here; what it asked for is
+    // lost, no more.
     each_state([](PoolState& state) { new (&state.growth) std::mutex; });
 }
 
@@ -55,8 +58,10 @@ void register_for_fork(PoolState& state) {
 void forget_for_fork(PoolState& state) noexcept {
     const std::lock_guard guard(registry);
     PoolState** at = &first_state;
-    while (*at != nullptr && *at != &state) at = &(*at)->next_state;
-    if (*at != nullptr) *at = state.next_state;
+    while (*at != nullptr && *at != &state)
+        at = &(*at)->next_state;
+    if (*at != nullptr)
+        *at = state.next_state;
 }
 
 } // namespace quern

@@ -1,4 +1,5 @@
-// The driver's side of a pool: segments taken, given back, and what happens when there are none left.
+// The driver's side of a pool: segments taken, given back, and what happens when there are none
+// left.
 #include "compiler/base/error.h"
 #include "runtime/driver/check.h"
 #include "runtime/memory/pool_state.h"
@@ -13,18 +14,21 @@ Arena& PoolState::add_arena(CUstream stream) {
     std::atomic<Arena*>& bucket = bucket_of(stream);
     Arena* head = bucket.load(std::memory_order_acquire);
     for (Arena* k = head; k != nullptr; k = k->next_in_bucket)
-        if (k->stream == stream) return *k;
+        if (k->stream == stream)
+            return *k;
     auto* made = new Arena(*this, stream);
     made->next_in_bucket = head;
     bucket.store(made, std::memory_order_release);
     return *made;
 }
 
-// A segment of `bytes` for `arena` and a block of `size` from it; nullptr when the limit or the driver has no more.
+// A segment of `bytes` for `arena` and a block of `size` from it; nullptr when the limit or the
+// driver has no more.
 PoolBuffer* PoolState::try_segment(Arena& arena, std::size_t bytes, std::size_t size) {
     const std::size_t held = total.load(std::memory_order_relaxed);
     const std::size_t most = limit.load(std::memory_order_relaxed);
-    if (most != 0 && (held > most || bytes > most - held)) return nullptr;
+    if (most != 0 && (held > most || bytes > most - held))
+        return nullptr;
     Arena::Spare whole = arena.make_spare(), rest = arena.make_spare();
     const DriverApi& api = device.api();
     device.make_current();
@@ -42,7 +46,8 @@ PoolBuffer* PoolState::try_segment(Arena& arena, std::size_t bytes, std::size_t 
             address = reinterpret_cast<std::uintptr_t>(found);
         }
     }
-    if (status == CUDA_ERROR_OUT_OF_MEMORY) return nullptr;
+    if (status == CUDA_ERROR_OUT_OF_MEMORY)
+        return nullptr;
     check(api, status, "take ", format_bytes(bytes), " from ", device.name());
     total.fetch_add(bytes, std::memory_order_relaxed);
     return arena.add_segment(address, bytes, size, std::move(whole), std::move(rest));
@@ -62,14 +67,16 @@ CUresult PoolState::give_back_segments() noexcept {
         BlockQueue here = arena.detach_whole_segments();
         segments.append(here);
     });
-    if (segments.head == nullptr) return first;
+    if (segments.head == nullptr)
+        return first;
     const CUresult waited = synchronize();
-    if (first == CUDA_SUCCESS) first = waited;
+    if (first == CUDA_SUCCESS)
+        first = waited;
     const ContextScope context(device);
     while (PoolBuffer* block = segments.pop()) {
-        const CUresult status =
-            waited == CUDA_SUCCESS ? release_segment(block->address()) : waited;
-        if (first == CUDA_SUCCESS) first = status;
+        const CUresult status = waited == CUDA_SUCCESS ? release_segment(block->address()) : waited;
+        if (first == CUDA_SUCCESS)
+            first = status;
         const std::lock_guard guard(block->arena->lock);
         if (status == CUDA_SUCCESS) {
             total.fetch_sub(block->block_bytes, std::memory_order_relaxed);
@@ -83,24 +90,31 @@ CUresult PoolState::give_back_segments() noexcept {
 
 std::size_t PoolState::smallest_segment(std::size_t size) const noexcept {
     const std::size_t most = limit.load(), held = total.load();
-    if (size >= small_limit || most <= held) return size;
+    if (size >= small_limit || most <= held)
+        return size;
     return std::clamp((most - held) / granule * granule, size, std::max(size, segment_unit));
 }
 
 PoolBuffer* PoolState::allocate_slow(Arena& arena, std::size_t size, std::size_t requested) {
-    if (PoolBuffer* block = arena.take(size)) return block;
+    if (PoolBuffer* block = arena.take(size))
+        return block;
     settle(arena);
-    if (PoolBuffer* block = arena.take_merged(size)) return block;
+    if (PoolBuffer* block = arena.take_merged(size))
+        return block;
 
     const std::lock_guard guard(growth);
-    if (PoolBuffer* block = arena.take_merged(size)) return block; // while this thread waited
-    const std::size_t wanted =
-        size < small_limit ? segment_unit : round_up(size, segment_unit);
-    if (PoolBuffer* block = try_segment(arena, wanted, size)) return block;
+    if (PoolBuffer* block = arena.take_merged(size))
+        return block; // while this thread waited
+    const std::size_t wanted = size < small_limit ? segment_unit : round_up(size, segment_unit);
+    if (PoolBuffer* block = try_segment(arena, wanted, size))
+        return block;
     (void)give_back_segments(); // whether it helped shows in the next attempts
-    if (PoolBuffer* block = arena.take_merged(size)) return block;
-    if (PoolBuffer* block = try_segment(arena, wanted, size)) return block;
-    if (PoolBuffer* block = try_segment(arena, smallest_segment(size), size)) return block;
+    if (PoolBuffer* block = arena.take_merged(size))
+        return block;
+    if (PoolBuffer* block = try_segment(arena, wanted, size))
+        return block;
+    if (PoolBuffer* block = try_segment(arena, smallest_segment(size), size))
+        return block;
     throw_out_of_memory(requested);
 }
 

@@ -45,7 +45,8 @@ class BufferPtr { // intrusive; adopts the reference that a maker hands out
     BufferPtr() = default;
     explicit BufferPtr(Buffer* adopted) noexcept : buffer_(adopted) {}
     BufferPtr(const BufferPtr& other) noexcept : buffer_(other.buffer_) {
-        if (buffer_) buffer_->retain();
+        if (buffer_)
+            buffer_->retain();
     }
     BufferPtr(BufferPtr&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
     BufferPtr& operator=(BufferPtr other) noexcept {
@@ -53,7 +54,8 @@ class BufferPtr { // intrusive; adopts the reference that a maker hands out
         return *this;
     }
     ~BufferPtr() {
-        if (buffer_) buffer_->release();
+        if (buffer_)
+            buffer_->release();
     }
     [[nodiscard]] Buffer* get() const noexcept { return buffer_; }
     Buffer* operator->() const noexcept { return buffer_; }
@@ -77,11 +79,13 @@ class ForeignBuffer final : public Buffer {
 
 struct PoolState;
 
-// What a pool hands out: memory of the device, or page-locked memory of the host that the device can reach.
+// What a pool hands out: memory of the device, or page-locked memory of the host that the device
+// can reach.
 enum class Space : std::uint8_t { device, pinned };
 
-// 512-byte rounding, splitting and coalescing, one arena per stream; a block used on another stream is fenced by an
-// event before it is reused. On exhaustion: give back, retry, then OutOfMemoryError with the figures. Thread safe.
+// 512-byte rounding, splitting and coalescing, one arena per stream; a block used on another stream
+// is fenced by an event before it is reused. On exhaustion: give back, retry, then OutOfMemoryError
+// with the figures. Thread safe.
 class MemoryPool {
   public:
     explicit MemoryPool(Device& device, Space space = Space::device);
@@ -89,9 +93,10 @@ class MemoryPool {
     MemoryPool(const MemoryPool&) = delete;
     MemoryPool& operator=(const MemoryPool&) = delete;
 
-    [[nodiscard]] BufferPtr allocate(std::size_t bytes, CUstream stream); // 0 bytes: a buffer with address 0
-    // The caller used `buffer` on `stream`, not the one it was allocated on. A stream of the caller's own making must
-    // live until the buffer is released.
+    [[nodiscard]] BufferPtr allocate(std::size_t bytes,
+                                     CUstream stream); // 0 bytes: a buffer with address 0
+    // The caller used `buffer` on `stream`, not the one it was allocated on. A stream of the
+    // caller's own making must live until the buffer is released.
     void note_use(Buffer& buffer, CUstream stream) noexcept;
 
     [[nodiscard]] std::size_t used_bytes() const noexcept;  // held by live buffers, rounded
@@ -109,8 +114,9 @@ class MemoryPool {
 // The pool of a device, made on first use.
 [[nodiscard]] MemoryPool& pool_of(Device& device);
 
-// Page-locked host memory for copies, pooled too. Say note_use() for each stream that reads or writes it: it is handed
-// out again only after their work, since the host does not wait for streams.
+// Page-locked host memory for copies, pooled too. Say note_use() for each stream that reads or
+// writes it: it is handed out again only after their work, since the host does not wait for
+// streams.
 [[nodiscard]] MemoryPool& pinned_pool_of(Device& device);
 [[nodiscard]] BufferPtr allocate_pinned(Device& device, std::size_t bytes);
 

@@ -35,7 +35,8 @@ void PoolBuffer::dispose() noexcept {
 }
 
 ForeignBuffer::~ForeignBuffer() {
-    if (!release_) return;
+    if (!release_)
+        return;
     try {
         release_();
     } catch (...) { // the owner's trouble; nobody here could do anything about it
@@ -74,11 +75,13 @@ MemoryPool::~MemoryPool() {
         (void)state_->give_back_segments();
         all_returned = state_->total.load() == 0 && state_->used() == 0;
     }
-    if (!all_returned) (void)state_.release();
+    if (!all_returned)
+        (void)state_.release();
 }
 
 BufferPtr MemoryPool::allocate(std::size_t bytes, CUstream stream) {
-    if (bytes == 0) return BufferPtr(new EmptyBuffer(state_->device));
+    if (bytes == 0)
+        return BufferPtr(new EmptyBuffer(state_->device));
     const std::size_t size =
         round_up(std::min(bytes, std::numeric_limits<std::size_t>::max() / 2), granule);
     Arena& arena = state_->arena(stream);
@@ -86,7 +89,8 @@ BufferPtr MemoryPool::allocate(std::size_t bytes, CUstream stream) {
     if (size < small_limit) [[likely]] {
         const std::lock_guard guard(arena.lock);
         block = arena.take_quick(size);
-        if (block != nullptr) arena.count_used(size);
+        if (block != nullptr)
+            arena.count_used(size);
     }
     if (block == nullptr) [[unlikely]]
         block = state_->allocate_slow(arena, size, bytes);
@@ -95,11 +99,14 @@ BufferPtr MemoryPool::allocate(std::size_t bytes, CUstream stream) {
 }
 
 void MemoryPool::note_use(Buffer& buffer, CUstream stream) noexcept {
-    if (typeid(buffer) != typeid(PoolBuffer)) return;
+    if (typeid(buffer) != typeid(PoolBuffer))
+        return;
     auto& block = static_cast<PoolBuffer&>(buffer);
-    if (block.arena->stream == stream) return;
+    if (block.arena->stream == stream)
+        return;
     const std::lock_guard guard(block.arena->lock);
-    if (std::find(block.noted.begin(), block.noted.end(), stream) != block.noted.end()) return;
+    if (std::find(block.noted.begin(), block.noted.end(), stream) != block.noted.end())
+        return;
     try {
         block.fences.reserve(block.noted.size() + 1);
         block.noted.push_back(stream);
@@ -120,7 +127,8 @@ std::size_t MemoryPool::free_block_count() const noexcept {
         const std::lock_guard guard(arena.lock);
         arena.merge_quick();
         count += arena.small_free.size() + arena.large_free.size();
-        for (const PoolBuffer* k = arena.deferred.head; k != nullptr; k = k->next) ++count;
+        for (const PoolBuffer* k = arena.deferred.head; k != nullptr; k = k->next)
+            ++count;
     });
     return count;
 }
@@ -136,15 +144,18 @@ std::size_t MemoryPool::limit() const noexcept { return state_->limit.load(); }
 
 namespace {
 
-using Pools = std::array<std::atomic<MemoryPool*>, max_devices>; // never deleted: arrays outlive static destruction
+using Pools = std::array<std::atomic<MemoryPool*>,
+                         max_devices>; // never deleted: arrays outlive static destruction
 constinit Pools device_pools{}, pinned_pools{};
 
 MemoryPool& make_pool(Pools& pools, Device& device, Space space) {
     const std::lock_guard guard(making_pool);
     auto& slot = pools[static_cast<std::size_t>(device.index())];
-    if (MemoryPool* pool = slot.load(std::memory_order_acquire)) return *pool;
+    if (MemoryPool* pool = slot.load(std::memory_order_acquire))
+        return *pool;
     auto* pool = new MemoryPool(device, space);
-    if (space == Space::device) pool->set_limit(settings().memory_limit_bytes);
+    if (space == Space::device)
+        pool->set_limit(settings().memory_limit_bytes);
     slot.store(pool, std::memory_order_release);
     return *pool;
 }

@@ -1,4 +1,5 @@
-// What a MemoryPool holds: arenas by stream, the driver's side of segments, fences. Internal to runtime/memory.
+// What a MemoryPool holds: arenas by stream, the driver's side of segments, fences. Internal to
+// runtime/memory.
 #pragma once
 #include "runtime/memory/arena.h"
 
@@ -22,7 +23,8 @@ struct PoolState {
 
     [[nodiscard]] Arena& arena(CUstream stream) {
         Arena* found = bucket_of(stream).load(std::memory_order_acquire);
-        while (found != nullptr && found->stream != stream) found = found->next_in_bucket;
+        while (found != nullptr && found->stream != stream)
+            found = found->next_in_bucket;
         return found != nullptr ? *found : add_arena(stream);
     }
     template <class Visit> void each_arena(Visit visit) const {
@@ -33,12 +35,13 @@ struct PoolState {
     [[nodiscard]] std::size_t used() const noexcept;
 
     PoolBuffer* allocate_slow(Arena& arena, std::size_t size, std::size_t requested);
-    CUresult give_back_segments() noexcept; // growth is held; the first error, after doing what could be done
+    CUresult give_back_segments() noexcept; // growth is held; the first error, after doing what
+                                            // could be done
 
     // Fences, in fences.cpp.
-    void defer(PoolBuffer* block) noexcept;  // freed, but other streams used it
-    void settle(Arena& arena) noexcept;      // frees what is done
-    CUresult settle_all() noexcept;          // waits for the device, then frees everything deferred
+    void defer(PoolBuffer* block) noexcept; // freed, but other streams used it
+    void settle(Arena& arena) noexcept;     // frees what is done
+    CUresult settle_all() noexcept;         // waits for the device, then frees everything deferred
     CUresult synchronize() noexcept;
 
   private:
@@ -54,8 +57,8 @@ struct PoolState {
     void release_fences(PoolBuffer* block) noexcept;
 };
 
-// Calls that a capture in another thread would forbid (they could hide an ordering) are harmless here: what they touch
-// is not in use by any graph being captured.
+// Calls that a capture in another thread would forbid (they could hide an ordering) are harmless
+// here: what they touch is not in use by any graph being captured.
 class [[nodiscard]] RelaxedCapture {
   public:
     explicit RelaxedCapture(const DriverApi& api) noexcept : api_(api) { exchange(); }
@@ -72,7 +75,8 @@ class [[nodiscard]] RelaxedCapture {
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-extern std::mutex making_pool; // held while the pool of a device is made; taken before the locks of a fork
+extern std::mutex
+    making_pool; // held while the pool of a device is made; taken before the locks of a fork
 void register_for_fork(PoolState& state);
 void forget_for_fork(PoolState& state) noexcept;
 

@@ -30,7 +30,8 @@ void Event::synchronize() const {
 bool Event::done() const {
     device_->make_current();
     const CUresult status = device_->api().cuEventQuery(handle());
-    if (status == CUDA_ERROR_NOT_READY) return false;
+    if (status == CUDA_ERROR_NOT_READY)
+        return false;
     check(device_->api(), status, "ask whether an event of ", device_->name(), " is done");
     return true;
 }

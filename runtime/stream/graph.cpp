@@ -6,8 +6,7 @@
 namespace quern {
 namespace {
 
-template <class Function>
-Function present(Function function, const Device& device) {
+template <class Function> Function present(Function function, const Device& device) {
     if (function == nullptr)
         throw Error(ErrorKind::not_implemented,
                     join("the driver of ", device.name(), " cannot capture graphs"));
@@ -20,8 +19,8 @@ void Stream::begin_capture(bool thread_only) const {
     const auto begin = present(device_->api().cuStreamBeginCapture, *device_);
     device_->make_current();
     check(device_->api(),
-          begin(raw_, thread_only ? CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-                                  : CU_STREAM_CAPTURE_MODE_GLOBAL),
+          begin(raw_,
+                thread_only ? CU_STREAM_CAPTURE_MODE_THREAD_LOCAL : CU_STREAM_CAPTURE_MODE_GLOBAL),
           "begin to capture a stream of ", device_->name());
 }
 
@@ -35,7 +34,8 @@ Graph Stream::end_capture() const {
 
 bool Stream::capturing() const {
     const DriverApi& api = device_->api();
-    if (api.cuStreamIsCapturing == nullptr) return false;
+    if (api.cuStreamIsCapturing == nullptr)
+        return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     device_->make_current();
     check(api, api.cuStreamIsCapturing(raw_, &status), "ask whether a stream of ", device_->name(),
@@ -55,7 +55,8 @@ Graph::Graph(Device& device, CUgraph captured)
 
 void Graph::upload(CUstream stream) const {
     const DriverApi& api = device_->api();
-    if (api.cuGraphUpload == nullptr) return;
+    if (api.cuGraphUpload == nullptr)
+        return;
     device_->make_current();
     check(api, api.cuGraphUpload(exec_.get(), stream), "upload a graph to ", device_->name());
 }

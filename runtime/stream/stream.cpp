@@ -45,7 +45,8 @@ CUstream take_kept(const StreamKeeper& wanted) {
 }
 
 CUstream make_stream(const StreamKeeper& wanted) {
-    if (const CUstream kept = take_kept(wanted)) return kept;
+    if (const CUstream kept = take_kept(wanted))
+        return kept;
     const Device& device = *wanted.device;
     const DriverApi& api = device.api();
     const unsigned flags = wanted.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
@@ -66,7 +67,8 @@ constinit thread_local CUstream current_streams[max_devices]{};
 void StreamKeeper::operator()(CUstream stream) const noexcept {
     const DriverApi& api = device->api();
     const ContextScope context(*device);
-    if (!context.ok()) return; // a forked child: nothing here reaches the parent's stream
+    if (!context.ok())
+        return; // a forked child: nothing here reaches the parent's stream
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (api.cuStreamIsCapturing != nullptr && api.cuStreamEndCapture != nullptr &&
         api.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
@@ -100,15 +102,16 @@ void Stream::synchronize() const {
 bool Stream::done() const {
     device_->make_current();
     const CUresult status = device_->api().cuStreamQuery(raw_);
-    if (status == CUDA_ERROR_NOT_READY) return false;
+    if (status == CUDA_ERROR_NOT_READY)
+        return false;
     check(device_->api(), status, "ask whether a stream of ", device_->name(), " is done");
     return true;
 }
 
 void Stream::wait(CUevent event) const {
     device_->make_current();
-    check(device_->api(), device_->api().cuStreamWaitEvent(raw_, event, 0),
-          "make a stream of ", device_->name(), " wait for an event");
+    check(device_->api(), device_->api().cuStreamWaitEvent(raw_, event, 0), "make a stream of ",
+          device_->name(), " wait for an event");
 }
 
 CUstream current_stream(const Device& device) noexcept {
@@ -122,7 +125,8 @@ void set_current_stream(const Device& device, CUstream stream) noexcept {
 PriorityRange stream_priorities(const Device& device) {
     PriorityRange range;
     const DriverApi& api = device.api();
-    if (api.cuCtxGetStreamPriorityRange == nullptr) return range;
+    if (api.cuCtxGetStreamPriorityRange == nullptr)
+        return range;
     device.make_current();
     check(api, api.cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
           "read the stream priorities of ", device.name());

@@ -1,12 +1,13 @@
-// Streams and events: what happens before what. A current stream for each thread and device; it starts as the null stream.
+// Streams and events: what happens before what. A current stream for each thread and device; it
+// starts as the null stream.
 #pragma once
 #include "runtime/device/device.h"
 #include "runtime/driver/handles.h"
 
 namespace quern {
 
-// A stream that its owner lets go of is kept and handed out again, never destroyed: work may still be running on it,
-// and memory pools know streams by their handles.
+// A stream that its owner lets go of is kept and handed out again, never destroyed: work may still
+// be running on it, and memory pools know streams by their handles.
 struct StreamKeeper {
     Device* device = nullptr;
     bool non_blocking = false;
@@ -18,7 +19,8 @@ class Graph;
 
 class Stream {
   public:
-    explicit Stream(Device& device, bool non_blocking = false, int priority = 0); // owns a new stream
+    explicit Stream(Device& device, bool non_blocking = false,
+                    int priority = 0); // owns a new stream
     static Stream null(Device& device);
     static Stream external(Device& device, CUstream handle); // someone else's: never destroyed here
 
@@ -26,10 +28,11 @@ class Stream {
     [[nodiscard]] CUstream handle() const noexcept { return raw_; }
     void synchronize() const;        // releases nothing of Python: bindings drop the GIL around it
     [[nodiscard]] bool done() const; // everything submitted so far has finished
-    void wait(CUevent event) const; // later work waits for what `event` recorded; the CPU does not
+    void wait(CUevent event) const;  // later work waits for what `event` recorded; the CPU does not
 
-    // What is submitted between the two becomes a graph instead of running. `thread_only` leaves other threads' calls
-    // alone; otherwise a call that would break the capture fails in every thread.
+    // What is submitted between the two becomes a graph instead of running. `thread_only` leaves
+    // other threads' calls alone; otherwise a call that would break the capture fails in every
+    // thread.
     void begin_capture(bool thread_only = false) const;
     [[nodiscard]] Graph end_capture() const;
     [[nodiscard]] bool capturing() const;
@@ -62,8 +65,8 @@ class Event {
     Device* device_;
     EventHandle handle_;
 };
-[[nodiscard]] float elapsed_ms(const Event& start, const Event& end); // milliseconds; throws if either did not finish
-
+[[nodiscard]] float elapsed_ms(const Event& start,
+                               const Event& end); // milliseconds; throws if either did not finish
 
 // Captured work, ready to run again with one call. Memory that it uses must stay alive.
 class Graph {

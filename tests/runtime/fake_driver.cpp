@@ -1,4 +1,5 @@
-// Every entry of the table is one generic wrapper: record, fail if asked to, then the body below if there is one.
+// Every entry of the table is one generic wrapper: record, fail if asked to, then the body below if
+// there is one.
 #include "tests/runtime/fake_driver.h"
 
 #include "compiler/base/text.h"
@@ -77,44 +78,58 @@ struct FakeDriver::State {
     CUresult enter(const char* name) {
         log.emplace_back(name);
         for (auto failure = failures.begin(); failure != failures.end(); ++failure) {
-            if (!failure->name.empty() && failure->name != name) continue;
-            if (--failure->nth > 0) continue;
+            if (!failure->name.empty() && failure->name != name)
+                continue;
+            if (--failure->nth > 0)
+                continue;
             const CUresult status = failure->status;
-            if (--failure->times <= 0) failures.erase(failure);
+            if (--failure->times <= 0)
+                failures.erase(failure);
             return status;
         }
         return CUDA_SUCCESS;
     }
 
-    bool has_stream(CUstream s) const { return reinterpret_cast<std::uintptr_t>(s) <= 2 || streams.contains(s); }
+    bool has_stream(CUstream s) const {
+        return reinterpret_cast<std::uintptr_t>(s) <= 2 || streams.contains(s);
+    }
     CUresult make_block(std::size_t bytes, bool host, std::uintptr_t* out) {
-        if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-        if (!host && (bytes > memory_bytes || live_bytes + bytes > memory_bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+        if (bytes == 0)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!host && (bytes > memory_bytes || live_bytes + bytes > memory_bytes))
+            return CUDA_ERROR_OUT_OF_MEMORY;
         void* block = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-        if (block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+        if (block == nullptr)
+            return CUDA_ERROR_OUT_OF_MEMORY;
         *out = reinterpret_cast<std::uintptr_t>(block);
         blocks[*out] = {bytes, host};
-        if (!host) live_bytes += bytes;
+        if (!host)
+            live_bytes += bytes;
         peak_bytes = std::max(peak_bytes, live_bytes);
         return CUDA_SUCCESS;
     }
     CUresult free_block(std::uintptr_t address, bool host) {
-        if (address == 0) return CUDA_SUCCESS;
+        if (address == 0)
+            return CUDA_SUCCESS;
         const auto found = blocks.find(address);
-        if (found == blocks.end() || found->second.host != host) return CUDA_ERROR_INVALID_VALUE;
-        if (!host) live_bytes -= found->second.bytes;
+        if (found == blocks.end() || found->second.host != host)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!host)
+            live_bytes -= found->second.bytes;
         std::free(at(address));
         blocks.erase(found);
         return CUDA_SUCCESS;
     }
     std::map<std::uintptr_t, Block>::iterator block_of(std::uintptr_t address) {
         auto above = blocks.upper_bound(address);
-        if (above == blocks.begin()) return blocks.end();
+        if (above == blocks.begin())
+            return blocks.end();
         --above;
         return address < above->first + above->second.bytes ? above : blocks.end();
     }
     CUresult copy(void* to, const void* from, std::size_t bytes) {
-        if (bytes != 0) std::memmove(to, from, bytes);
+        if (bytes != 0)
+            std::memmove(to, from, bytes);
         return CUDA_SUCCESS;
     }
     template <class T> CUresult fill(CUdeviceptr to, T value, std::size_t count) {
@@ -135,20 +150,28 @@ struct FakeDriver::State {
         return text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
 
-    bool has_device(CUdevice device) const { return device >= 0 && device < static_cast<int>(contexts.size()); }
-    CUresult cuDeviceGetCount(int* count) { return *count = static_cast<int>(contexts.size()), CUDA_SUCCESS; }
+    bool has_device(CUdevice device) const {
+        return device >= 0 && device < static_cast<int>(contexts.size());
+    }
+    CUresult cuDeviceGetCount(int* count) {
+        return *count = static_cast<int>(contexts.size()), CUDA_SUCCESS;
+    }
     CUresult cuDeviceGet(CUdevice* device, int ordinal) {
         return has_device(ordinal) ? (*device = ordinal, CUDA_SUCCESS) : CUDA_ERROR_INVALID_DEVICE;
     }
     CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
-        if (!has_device(device) || length < 1) return CUDA_ERROR_INVALID_VALUE;
+        if (!has_device(device) || length < 1)
+            return CUDA_ERROR_INVALID_VALUE;
         const std::string text = join("Fake GPU ", device);
         name[text.copy(name, static_cast<std::size_t>(length - 1))] = '\0';
         return CUDA_SUCCESS;
     }
-    CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = memory_bytes, CUDA_SUCCESS; }
+    CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+        return *bytes = memory_bytes, CUDA_SUCCESS;
+    }
     CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-        if (!has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+        if (!has_device(device))
+            return CUDA_ERROR_INVALID_DEVICE;
         const auto found = attributes.find(attribute);
         *value = found == attributes.end() ? 0 : found->second;
         return CUDA_SUCCESS;
@@ -158,23 +181,30 @@ struct FakeDriver::State {
         return CUDA_SUCCESS;
     }
     CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
-        return std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device), CUDA_SUCCESS;
+        return std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device),
+               CUDA_SUCCESS;
     }
-    CUresult cuDeviceCanAccessPeer(int* can, CUdevice a, CUdevice b) { return *can = a != b, CUDA_SUCCESS; }
+    CUresult cuDeviceCanAccessPeer(int* can, CUdevice a, CUdevice b) {
+        return *can = a != b, CUDA_SUCCESS;
+    }
 
     CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-        if (!has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+        if (!has_device(device))
+            return CUDA_ERROR_INVALID_DEVICE;
         ++contexts[device]->references;
         *context = reinterpret_cast<CUcontext>(contexts[device].get());
         return CUDA_SUCCESS;
     }
     CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-        if (!has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-        if (contexts[device]->references == 0) return CUDA_ERROR_INVALID_CONTEXT;
+        if (!has_device(device))
+            return CUDA_ERROR_INVALID_DEVICE;
+        if (contexts[device]->references == 0)
+            return CUDA_ERROR_INVALID_CONTEXT;
         return --contexts[device]->references, CUDA_SUCCESS;
     }
     CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active_now) {
-        if (!has_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+        if (!has_device(device))
+            return CUDA_ERROR_INVALID_DEVICE;
         *flags = 0;
         *active_now = contexts[device]->references > 0;
         return CUDA_SUCCESS;
@@ -187,7 +217,8 @@ struct FakeDriver::State {
         return CUDA_SUCCESS;
     }
     CUresult cuCtxGetDevice(CUdevice* device) {
-        if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+        if (current() == nullptr)
+            return CUDA_ERROR_INVALID_CONTEXT;
         return *device = as<FakeContext>(current())->device, CUDA_SUCCESS;
     }
     CUresult cuCtxSynchronize() {
@@ -196,21 +227,26 @@ struct FakeDriver::State {
         return CUDA_SUCCESS;
     }
     CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-        if (least) *least = 0;
-        if (greatest) *greatest = -5;
+        if (least)
+            *least = 0;
+        if (greatest)
+            *greatest = -5;
         return CUDA_SUCCESS;
     }
 
     CUresult cuMemAlloc(CUdeviceptr* out, std::size_t bytes) {
         std::uintptr_t address = 0;
         const CUresult status = make_block(bytes, false, &address);
-        if (status == CUDA_SUCCESS) *out = address;
+        if (status == CUDA_SUCCESS)
+            *out = address;
         return status;
     }
     CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes, CUstream stream) {
         return has_stream(stream) ? cuMemAlloc(out, bytes) : CUDA_ERROR_INVALID_HANDLE;
     }
-    CUresult cuMemAllocManaged(CUdeviceptr* out, std::size_t bytes, unsigned) { return cuMemAlloc(out, bytes); }
+    CUresult cuMemAllocManaged(CUdeviceptr* out, std::size_t bytes, unsigned) {
+        return cuMemAlloc(out, bytes);
+    }
     CUresult cuMemFree(CUdeviceptr address) { return free_block(address, false); }
     CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
         return has_stream(stream) ? free_block(address, false) : CUDA_ERROR_INVALID_HANDLE;
@@ -218,10 +254,13 @@ struct FakeDriver::State {
     CUresult cuMemHostAlloc(void** out, std::size_t bytes, unsigned) {
         std::uintptr_t address = 0;
         const CUresult status = make_block(bytes, true, &address);
-        if (status == CUDA_SUCCESS) *out = at(address);
+        if (status == CUDA_SUCCESS)
+            *out = at(address);
         return status;
     }
-    CUresult cuMemFreeHost(void* block) { return free_block(reinterpret_cast<std::uintptr_t>(block), true); }
+    CUresult cuMemFreeHost(void* block) {
+        return free_block(reinterpret_cast<std::uintptr_t>(block), true);
+    }
     CUresult cuMemHostGetDevicePointer(CUdeviceptr* out, void* block, unsigned) {
         return *out = reinterpret_cast<CUdeviceptr>(block), CUDA_SUCCESS;
     }
@@ -232,66 +271,102 @@ struct FakeDriver::State {
     }
     CUresult cuMemGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
         const auto found = block_of(address);
-        if (found == blocks.end()) return CUDA_ERROR_NOT_FOUND;
-        if (base) *base = found->first;
-        if (bytes) *bytes = found->second.bytes;
+        if (found == blocks.end())
+            return CUDA_ERROR_NOT_FOUND;
+        if (base)
+            *base = found->first;
+        if (bytes)
+            *bytes = found->second.bytes;
         return CUDA_SUCCESS;
     }
     CUresult cuPointerGetAttribute(void* out, CUpointer_attribute attribute, CUdeviceptr address) {
         const auto found = block_of(address);
-        if (found == blocks.end()) return CUDA_ERROR_INVALID_VALUE;
+        if (found == blocks.end())
+            return CUDA_ERROR_INVALID_VALUE;
         switch (attribute) {
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            *static_cast<unsigned*>(out) = found->second.host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+            *static_cast<unsigned*>(out) =
+                found->second.host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
             return CUDA_SUCCESS;
-        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(out) = 0; return CUDA_SUCCESS;
-        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *static_cast<CUdeviceptr*>(out) = address; return CUDA_SUCCESS;
-        case CU_POINTER_ATTRIBUTE_HOST_POINTER: *static_cast<void**>(out) = at(address); return CUDA_SUCCESS;
-        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *static_cast<CUdeviceptr*>(out) = found->first; return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *static_cast<int*>(out) = 0;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            *static_cast<CUdeviceptr*>(out) = address;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+            *static_cast<void**>(out) = at(address);
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *static_cast<CUdeviceptr*>(out) = found->first;
+            return CUDA_SUCCESS;
         case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
             *static_cast<std::size_t*>(out) = found->second.bytes;
             return CUDA_SUCCESS;
-        case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<int*>(out) = 0; return CUDA_SUCCESS;
-        case CU_POINTER_ATTRIBUTE_CONTEXT: *static_cast<CUcontext*>(out) = current(); return CUDA_SUCCESS;
-        default: return CUDA_ERROR_NOT_SUPPORTED;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+            *static_cast<int*>(out) = 0;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_CONTEXT:
+            *static_cast<CUcontext*>(out) = current();
+            return CUDA_SUCCESS;
+        default:
+            return CUDA_ERROR_NOT_SUPPORTED;
         }
     }
-    CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attribute, void** out, CUdeviceptr address) {
-        for (unsigned i = 0; i < count; ++i) cuPointerGetAttribute(out[i], attribute[i], address);
+    CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attribute, void** out,
+                                    CUdeviceptr address) {
+        for (unsigned i = 0; i < count; ++i)
+            cuPointerGetAttribute(out[i], attribute[i], address);
         return CUDA_SUCCESS;
     }
 
-    CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t n) { return copy(at(to), at(from), n); }
+    CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t n) {
+        return copy(at(to), at(from), n);
+    }
     CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream s) {
         return has_stream(s) ? copy(at(to), at(from), n) : CUDA_ERROR_INVALID_HANDLE;
     }
-    CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t n) { return copy(at(to), from, n); }
+    CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t n) {
+        return copy(at(to), from, n);
+    }
     CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t n, CUstream s) {
         return has_stream(s) ? copy(at(to), from, n) : CUDA_ERROR_INVALID_HANDLE;
     }
-    CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t n) { return copy(to, at(from), n); }
+    CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t n) {
+        return copy(to, at(from), n);
+    }
     CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t n, CUstream s) {
         return has_stream(s) ? copy(to, at(from), n) : CUDA_ERROR_INVALID_HANDLE;
     }
-    CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t n) { return copy(at(to), at(from), n); }
+    CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t n) {
+        return copy(at(to), at(from), n);
+    }
     CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t n, CUstream s) {
         return has_stream(s) ? copy(at(to), at(from), n) : CUDA_ERROR_INVALID_HANDLE;
     }
     CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t n) {
         return copy(at(to), at(from), n);
     }
-    CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t n, CUstream s) {
+    CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext,
+                               std::size_t n, CUstream s) {
         return has_stream(s) ? copy(at(to), at(from), n) : CUDA_ERROR_INVALID_HANDLE;
     }
     CUresult cuMemsetD8(CUdeviceptr to, unsigned char v, std::size_t n) { return fill(to, v, n); }
     CUresult cuMemsetD16(CUdeviceptr to, unsigned short v, std::size_t n) { return fill(to, v, n); }
     CUresult cuMemsetD32(CUdeviceptr to, unsigned v, std::size_t n) { return fill(to, v, n); }
-    CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char v, std::size_t n, CUstream) { return fill(to, v, n); }
-    CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short v, std::size_t n, CUstream) { return fill(to, v, n); }
-    CUresult cuMemsetD32Async(CUdeviceptr to, unsigned v, std::size_t n, CUstream) { return fill(to, v, n); }
+    CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char v, std::size_t n, CUstream) {
+        return fill(to, v, n);
+    }
+    CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short v, std::size_t n, CUstream) {
+        return fill(to, v, n);
+    }
+    CUresult cuMemsetD32Async(CUdeviceptr to, unsigned v, std::size_t n, CUstream) {
+        return fill(to, v, n);
+    }
 
     CUresult cuModuleLoadData(CUmodule* out, const void* image) {
-        if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (image == nullptr)
+            return CUDA_ERROR_INVALID_VALUE;
         auto loaded = std::make_unique<FakeModule>();
         *out = reinterpret_cast<CUmodule>(loaded.get());
         modules[*out] = std::move(loaded);
@@ -300,50 +375,70 @@ struct FakeDriver::State {
     CUresult cuModuleLoadDataEx(CUmodule* out, const void* image, unsigned, CUjit_option*, void**) {
         return cuModuleLoadData(out, image);
     }
-    CUresult cuModuleUnload(CUmodule loaded) { return modules.erase(loaded) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
-    CUresult cuModuleGetFunction(CUfunction* out, CUmodule loaded, const char* name) { // any name is there
+    CUresult cuModuleUnload(CUmodule loaded) {
+        return modules.erase(loaded) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    }
+    CUresult cuModuleGetFunction(CUfunction* out, CUmodule loaded,
+                                 const char* name) { // any name is there
         const auto found = modules.find(loaded);
-        if (found == modules.end()) return CUDA_ERROR_INVALID_HANDLE;
+        if (found == modules.end())
+            return CUDA_ERROR_INVALID_HANDLE;
         found->second->functions.push_back(std::make_unique<FakeFunction>(FakeFunction{name, {}}));
         *out = reinterpret_cast<CUfunction>(found->second->functions.back().get());
         return CUDA_SUCCESS;
     }
-    CUresult cuModuleGetGlobal(CUdeviceptr* out, std::size_t* bytes, CUmodule loaded, const char* name) {
+    CUresult cuModuleGetGlobal(CUdeviceptr* out, std::size_t* bytes, CUmodule loaded,
+                               const char* name) {
         const auto found = modules.find(loaded);
-        if (found == modules.end()) return CUDA_ERROR_INVALID_HANDLE;
+        if (found == modules.end())
+            return CUDA_ERROR_INVALID_HANDLE;
         auto& global = found->second->globals[name];
-        if (!global) global = std::make_unique<std::uint64_t[]>(8);
-        if (out) *out = reinterpret_cast<CUdeviceptr>(global.get());
-        if (bytes) *bytes = 64;
+        if (!global)
+            global = std::make_unique<std::uint64_t[]>(8);
+        if (out)
+            *out = reinterpret_cast<CUdeviceptr>(global.get());
+        if (bytes)
+            *bytes = 64;
         return CUDA_SUCCESS;
     }
     CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
         const auto& set = as<FakeFunction>(function)->attributes;
         const auto found = set.find(attribute);
-        *value = found != set.end() ? found->second : attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+        *value = found != set.end()                                     ? found->second
+                 : attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024
+                                                                        : 0;
         return CUDA_SUCCESS;
     }
     CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
         return as<FakeFunction>(function)->attributes[attribute] = value, CUDA_SUCCESS;
     }
-    CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                            unsigned shared, CUstream stream, void** params, void**) {
-        if (f == nullptr || !has_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
-        if (!(gx && gy && gz && bx && by && bz)) return CUDA_ERROR_INVALID_VALUE;
-        FakeLaunch launch{as<FakeFunction>(f)->name, {gx, gy, gz}, {bx, by, bz}, shared, stream, params};
-        if (kernel) kernel(launch);
+    CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                            unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                            void** params, void**) {
+        if (f == nullptr || !has_stream(stream))
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (!(gx && gy && gz && bx && by && bz))
+            return CUDA_ERROR_INVALID_VALUE;
+        FakeLaunch launch{
+            as<FakeFunction>(f)->name, {gx, gy, gz}, {bx, by, bz}, shared, stream, params};
+        if (kernel)
+            kernel(launch);
         launch.params = nullptr;
         launches.push_back(std::move(launch));
         return CUDA_SUCCESS;
     }
-    CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                       unsigned bz, unsigned shared, CUstream stream, void** params) {
+    CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz,
+                                       unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                       CUstream stream, void** params) {
         return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, nullptr);
     }
-    CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_out, CUfunction, int threads, std::size_t) {
-        return threads < 1 ? CUDA_ERROR_INVALID_VALUE : (*blocks_out = 2048 / threads, CUDA_SUCCESS);
+    CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_out, CUfunction, int threads,
+                                                         std::size_t) {
+        return threads < 1 ? CUDA_ERROR_INVALID_VALUE
+                           : (*blocks_out = 2048 / threads, CUDA_SUCCESS);
     }
-    CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction, CUoccupancyB2DSize, std::size_t, int) {
+    CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction,
+                                              CUoccupancyB2DSize, std::size_t, int) {
         return *grid = 264, *threads = 1024, CUDA_SUCCESS;
     }
 
@@ -352,10 +447,15 @@ struct FakeDriver::State {
         streams[*out] = {flags, priority, current()};
         return CUDA_SUCCESS;
     }
-    CUresult cuStreamCreate(CUstream* out, unsigned flags) { return cuStreamCreateWithPriority(out, flags, 0); }
-    CUresult cuStreamDestroy(CUstream s) { return streams.erase(s) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+    CUresult cuStreamCreate(CUstream* out, unsigned flags) {
+        return cuStreamCreateWithPriority(out, flags, 0);
+    }
+    CUresult cuStreamDestroy(CUstream s) {
+        return streams.erase(s) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    }
     CUresult cuStreamSynchronize(CUstream s) {
-        if (!has_stream(s)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!has_stream(s))
+            return CUDA_ERROR_INVALID_HANDLE;
         if (const auto found = busy.find(s); found != busy.end()) {
             busy_eras.erase(found->second);
             busy.erase(found);
@@ -363,28 +463,34 @@ struct FakeDriver::State {
         return CUDA_SUCCESS;
     }
     CUresult cuStreamQuery(CUstream s) {
-        if (!has_stream(s)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!has_stream(s))
+            return CUDA_ERROR_INVALID_HANDLE;
         return busy.contains(s) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
     }
     CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned) {
         return has_stream(s) && events.contains(e) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
     }
     CUresult cuStreamGetFlags(CUstream s, unsigned* flags) {
-        if (!has_stream(s)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!has_stream(s))
+            return CUDA_ERROR_INVALID_HANDLE;
         return *flags = streams.contains(s) ? streams[s].flags : 0, CUDA_SUCCESS;
     }
     CUresult cuStreamGetPriority(CUstream s, int* priority) {
-        if (!has_stream(s)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!has_stream(s))
+            return CUDA_ERROR_INVALID_HANDLE;
         return *priority = streams.contains(s) ? streams[s].priority : 0, CUDA_SUCCESS;
     }
     CUresult cuStreamGetCtx(CUstream s, CUcontext* context) {
-        if (!has_stream(s)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!has_stream(s))
+            return CUDA_ERROR_INVALID_HANDLE;
         return *context = streams.contains(s) ? streams[s].context : current(), CUDA_SUCCESS;
     }
     CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
         return *status = CU_STREAM_CAPTURE_STATUS_NONE, CUDA_SUCCESS;
     }
-    CUresult cuLaunchHostFunc(CUstream, CUhostFn function, void* data) { return function(data), CUDA_SUCCESS; }
+    CUresult cuLaunchHostFunc(CUstream, CUhostFn function, void* data) {
+        return function(data), CUDA_SUCCESS;
+    }
     CUresult cuStreamAddCallback(CUstream s, CUstreamCallback function, void* data, unsigned) {
         return function(s, CUDA_SUCCESS, data), CUDA_SUCCESS;
     }
@@ -395,25 +501,33 @@ struct FakeDriver::State {
         events[*out] = std::move(made);
         return CUDA_SUCCESS;
     }
-    CUresult cuEventDestroy(CUevent e) { return events.erase(e) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+    CUresult cuEventDestroy(CUevent e) {
+        return events.erase(e) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    }
     CUresult cuEventRecord(CUevent e, CUstream s) {
-        if (!events.contains(e) || !has_stream(s)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!events.contains(e) || !has_stream(s))
+            return CUDA_ERROR_INVALID_HANDLE;
         const auto found = busy.find(s);
         *events[e] = {true, s, ++clock, found == busy.end() ? 0 : found->second};
         return CUDA_SUCCESS;
     }
     CUresult cuEventQuery(CUevent e) {
-        if (!events.contains(e)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!events.contains(e))
+            return CUDA_ERROR_INVALID_HANDLE;
         return busy_eras.contains(events[e]->busy_era) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
     }
     CUresult cuEventSynchronize(CUevent e) {
-        if (!events.contains(e)) return CUDA_ERROR_INVALID_HANDLE;
+        if (!events.contains(e))
+            return CUDA_ERROR_INVALID_HANDLE;
         return cuStreamSynchronize(events[e]->stream);
     }
     CUresult cuEventElapsedTime(float* ms, CUevent a, CUevent b) { // one millisecond a recording
-        if (!events.contains(a) || !events.contains(b)) return CUDA_ERROR_INVALID_HANDLE;
-        if (!events[a]->recorded || !events[b]->recorded) return CUDA_ERROR_INVALID_HANDLE;
-        if (cuEventQuery(a) != CUDA_SUCCESS || cuEventQuery(b) != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
+        if (!events.contains(a) || !events.contains(b))
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (!events[a]->recorded || !events[b]->recorded)
+            return CUDA_ERROR_INVALID_HANDLE;
+        if (cuEventQuery(a) != CUDA_SUCCESS || cuEventQuery(b) != CUDA_SUCCESS)
+            return CUDA_ERROR_NOT_READY;
         *ms = static_cast<float>(static_cast<std::int64_t>(events[b]->moment - events[a]->moment));
         return CUDA_SUCCESS;
     }
@@ -429,21 +543,23 @@ namespace {
 
 template <class State, class Body> CUresult answer(const char* name, Body body) {
     State* state = State::active;
-    if (state == nullptr) return CUDA_ERROR_DEINITIALIZED; // the fake is gone, a handle outlived it
+    if (state == nullptr)
+        return CUDA_ERROR_DEINITIALIZED; // the fake is gone, a handle outlived it
     const std::lock_guard lock(state->mutex);
-    if (const CUresult status = state->enter(name); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = state->enter(name); status != CUDA_SUCCESS)
+        return status;
     return body(*state);
 }
 
 template <class State> void fill_table(DriverApi& api) {
-#define QUERN_CU(fn)                                                                                                   \
-    api.fn = [](auto... args) -> CUresult {                                                                            \
-        return answer<State>(#fn, [&](auto& state) -> CUresult {                                                       \
-            if constexpr (requires { state.fn(args...); })                                                             \
-                return state.fn(args...);                                                                              \
-            else                                                                                                       \
-                return CUDA_SUCCESS;                                                                                   \
-        });                                                                                                            \
+#define QUERN_CU(fn)                                                                               \
+    api.fn = [](auto... args) -> CUresult {                                                        \
+        return answer<State>(#fn, [&](auto& state) -> CUresult {                                   \
+            if constexpr (requires { state.fn(args...); })                                         \
+                return state.fn(args...);                                                          \
+            else                                                                                   \
+                return CUDA_SUCCESS;                                                               \
+        });                                                                                        \
     };
 #define QUERN_CU_OPTIONAL QUERN_CU
 #include "runtime/driver/symbols.def"
@@ -480,8 +596,10 @@ FakeDriver::FakeDriver(int devices, bool executes_on_cpu) : state_(std::make_uni
 }
 
 FakeDriver::~FakeDriver() {
-    if (State::active == state_.get()) State::active = nullptr;
-    for (const auto& [address, block] : state_->blocks) std::free(at(address));
+    if (State::active == state_.get())
+        State::active = nullptr;
+    for (const auto& [address, block] : state_->blocks)
+        std::free(at(address));
 }
 
 const Driver& FakeDriver::driver() const noexcept { return state_->driver; }
@@ -510,10 +628,12 @@ std::string FakeDriver::leaks() const {
     const std::lock_guard lock(state_->mutex);
     std::string text;
     const auto say = [&](std::size_t count, const char* what) {
-        if (count != 0) text += join(text.empty() ? "" : ", ", count, " ", what, count == 1 ? "" : "s");
+        if (count != 0)
+            text += join(text.empty() ? "" : ", ", count, " ", what, count == 1 ? "" : "s");
     };
     say(state_->blocks.size(), "block");
-    if (!text.empty()) text += join(" (", state_->live_bytes, " bytes on the device)");
+    if (!text.empty())
+        text += join(" (", state_->live_bytes, " bytes on the device)");
     say(state_->streams.size(), "stream");
     say(state_->events.size(), "event");
     say(state_->modules.size(), "module");
@@ -525,20 +645,27 @@ std::size_t FakeDriver::peak_bytes() const { return state_->peak_bytes; }
 std::size_t FakeDriver::live_streams() const { return state_->streams.size(); }
 std::size_t FakeDriver::live_events() const { return state_->events.size(); }
 std::size_t FakeDriver::live_modules() const { return state_->modules.size(); }
-int FakeDriver::context_references(int device) const { return state_->contexts.at(device)->references; }
+int FakeDriver::context_references(int device) const {
+    return state_->contexts.at(device)->references;
+}
 void FakeDriver::set_memory_bytes(std::size_t bytes) { state_->memory_bytes = bytes; }
-void FakeDriver::set_attribute(CUdevice_attribute attribute, int value) { state_->attributes[attribute] = value; }
+void FakeDriver::set_attribute(CUdevice_attribute attribute, int value) {
+    state_->attributes[attribute] = value;
+}
 void FakeDriver::set_busy(CUstream stream, bool busy) {
     const std::lock_guard lock(state_->mutex);
     if (const auto found = state_->busy.find(stream); found != state_->busy.end()) {
         state_->busy_eras.erase(found->second);
         state_->busy.erase(found);
     }
-    if (!busy) return;
+    if (!busy)
+        return;
     state_->busy[stream] = ++state_->clock;
     state_->busy_eras.insert(state_->clock);
 }
-void FakeDriver::set_kernel(std::function<void(const FakeLaunch&)> body) { state_->kernel = std::move(body); }
+void FakeDriver::set_kernel(std::function<void(const FakeLaunch&)> body) {
+    state_->kernel = std::move(body);
+}
 std::vector<FakeLaunch> FakeDriver::launches() const {
     const std::lock_guard lock(state_->mutex);
     return state_->launches;

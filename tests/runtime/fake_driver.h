@@ -1,5 +1,6 @@
-// A driver for tests: records every call, fails the n-th one on demand, counts what was not given back. Its memory is
-// malloc, its streams and events are counters, its kernels do nothing unless a test says what they do.
+// A driver for tests: records every call, fails the n-th one on demand, counts what was not given
+// back. Its memory is malloc, its streams and events are counters, its kernels do nothing unless a
+// test says what they do.
 #pragma once
 #include "runtime/driver/api.h"
 
@@ -20,8 +21,8 @@ struct FakeLaunch {
     void** params; // the caller's, alive during the call only
 };
 
-// One may be alive at a time; the table's functions find it by themselves. Thread safe. Names are those of the
-// documentation ("cuMemAlloc", never "cuMemAlloc_v2").
+// One may be alive at a time; the table's functions find it by themselves. Thread safe. Names are
+// those of the documentation ("cuMemAlloc", never "cuMemAlloc_v2").
 class FakeDriver {
   public:
     explicit FakeDriver(int devices = 1, bool executes_on_cpu = false);
@@ -31,8 +32,8 @@ class FakeDriver {
 
     [[nodiscard]] const Driver& driver() const noexcept;
 
-    // The nth call from now (1 is the next) of `name`, or of any function when `name` is "", answers `status` and does
-    // nothing else. `times` calls fail in a row from there on.
+    // The nth call from now (1 is the next) of `name`, or of any function when `name` is "",
+    // answers `status` and does nothing else. `times` calls fail in a row from there on.
     void fail(std::string_view name, int nth, CUresult status, int times = 1);
     void stop_failing();
 
@@ -40,7 +41,8 @@ class FakeDriver {
     [[nodiscard]] std::size_t count(std::string_view name) const;
     void forget_calls();
 
-    // What was made and not given back: "" or "2 blocks (1024 bytes), 1 stream". Contexts are not counted.
+    // What was made and not given back: "" or "2 blocks (1024 bytes), 1 stream". Contexts are not
+    // counted.
     [[nodiscard]] std::string leaks() const;
     [[nodiscard]] std::size_t live_bytes() const;
     [[nodiscard]] std::size_t live_blocks() const;
@@ -54,8 +56,9 @@ class FakeDriver {
     void set_memory_bytes(std::size_t bytes);
     void set_attribute(CUdevice_attribute attribute, int value); // of every device
 
-    // Work on a busy stream does not finish: the stream and events recorded on it from now on answer
-    // CUDA_ERROR_NOT_READY to queries until it is no longer busy. Synchronising returns at once and ends it.
+    // Work on a busy stream does not finish: the stream and events recorded on it from now on
+    // answer CUDA_ERROR_NOT_READY to queries until it is no longer busy. Synchronising returns at
+    // once and ends it.
     void set_busy(CUstream stream, bool busy);
 
     // What launches do, and what was launched so far (params of those are null).

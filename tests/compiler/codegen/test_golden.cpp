@@ -1,4 +1,5 @@
-// Generated text, compared with golden/*.cu byte for byte. QUERN_UPDATE_GOLDEN=1 writes them anew: read the diff.
+// Generated text, compared with golden/*.cu byte for byte. QUERN_UPDATE_GOLDEN=1 writes them anew:
+// read the diff.
 #include "compiler/codegen/elementwise.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,8 @@ struct Array {
 struct Golden {
     const char* file;
     const char *in_params, *out_params, *operation;
-    std::vector<Array> arrays; // of the parameters that are arrays, raw ones too; a scalar parameter has an empty dtype list
+    std::vector<Array> arrays; // of the parameters that are arrays, raw ones too; a scalar
+                               // parameter has an empty dtype list
     std::vector<bool> is_array;
     Target target = Target::gpu;
     std::uint64_t address = 0x1000;
@@ -39,7 +41,8 @@ std::string emit(const Golden& golden) {
     std::vector<Operand> operands;
     std::vector<std::int64_t> shape;
     for (Array& array : arrays) {
-        if (!array.strides.empty() || array.shape.empty()) continue;
+        if (!array.strides.empty() || array.shape.empty())
+            continue;
         array.strides.resize(array.shape.size());
         auto stride = static_cast<std::int64_t>(bytes_of(array.dtype));
         for (std::size_t d = array.shape.size(); d-- > 0;) {
@@ -58,8 +61,10 @@ std::string emit(const Golden& golden) {
                 variant.raw.push_back({static_cast<std::uint8_t>(type.ndim), true, true});
             } else {
                 operands.push_back({array.shape.data(), array.strides.data(), type.ndim,
-                                    static_cast<std::uint32_t>(bytes_of(array.dtype)), golden.address, spec.params[k].output});
-                if (array.shape.size() >= shape.size()) shape = array.shape;
+                                    static_cast<std::uint32_t>(bytes_of(array.dtype)),
+                                    golden.address, spec.params[k].output});
+                if (array.shape.size() >= shape.size())
+                    shape = array.shape;
             }
         }
         args.push_back(type);
@@ -82,33 +87,95 @@ std::string emit(const Golden& golden) {
 const std::vector<Golden>& goldens() {
     static const std::int64_t r = 512, c = 1024;
     static const std::vector<Golden> all{
-        {"saxpy", "T a, T x, T y", "T out", "out = a * x + y",
-         {{DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}}, {false, true, true, true}},
-        {"peeled_int8", "T x, T y", "T z", "z = x + y",
-         {{DType::int8, {4096}, {}}, {DType::int8, {4096}, {}}, {DType::int8, {4096}, {}}}, {true, true, true}, Target::gpu, 0x1003},
-        {"row_broadcast", "T x, T row", "T z", "z = x * row",
-         {{DType::float32, {r, c}, {}}, {DType::float32, {c}, {}}, {DType::float32, {r, c}, {}}}, {true, true, true}},
-        {"column_broadcast_index", "T x, T column", "T z", "z = x * column + i + n",
-         {{DType::float64, {r, c}, {}}, {DType::float64, {r, 1}, {8, 0}}, {DType::float64, {r, c}, {}}}, {true, true, true}},
-        {"strided_half", "T x", "T y", "y = x + T(1)",
-         {{DType::float16, {r, c}, {c * 4, 4}}, {DType::float16, {r, c}, {}}}, {true, true}},
-        {"transposed", "T x, T y", "T z", "z = x + y",
-         {{DType::float32, {r, c}, {}}, {DType::float32, {r, c}, {4, r * 4}}, {DType::float32, {r, c}, {}}}, {true, true, true}},
-        {"partial_write", "T x", "T y", "if (x > 0) y += x",
-         {{DType::int32, {4096}, {}}, {DType::int32, {4096}, {}}}, {true, true}},
-        {"leaves_early", "T x", "T y", "if (x < 0) return;\ny = sqrt(x)",
-         {{DType::float64, {4096}, {}}, {DType::float64, {4096}, {}}}, {true, true}},
-        {"raw_neighbours", "raw T x, int32 width", "T y", "y = x[i] - x[(i + width) % x.size()]",
-         {{DType::uint8, {r, c}, {}}, {DType::uint8, {r * c}, {}}}, {true, false, true}},
-        {"positions", "T x", "T y", "y = x + _ind.get()[0]",
-         {{DType::complex64, {r, c}, {c * 16, 8}}, {DType::complex64, {r, c}, {}}}, {true, true}},
-        {"cpu_range", "T a, T x, T y", "T out", "out = a * x + y",
-         {{DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}}, {false, true, true, true}, Target::cpu},
-        {"cpu_rows", "T x, T row", "T z", "z = x * row + i",
-         {{DType::float32, {r, c}, {}}, {DType::float32, {c}, {}}, {DType::float32, {r, c}, {}}}, {true, true, true}, Target::cpu},
-        {"cpu_blocked", "T x, T y", "T z", "z = x + y",
-         {{DType::float32, {8, r, c}, {}}, {DType::float32, {8, r, c}, {4 * r * c, 4, r * 4}}, {DType::float32, {8, r, c}, {}}},
-         {true, true, true}, Target::cpu},
+        {"saxpy",
+         "T a, T x, T y",
+         "T out",
+         "out = a * x + y",
+         {{DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}},
+         {false, true, true, true}},
+        {"peeled_int8",
+         "T x, T y",
+         "T z",
+         "z = x + y",
+         {{DType::int8, {4096}, {}}, {DType::int8, {4096}, {}}, {DType::int8, {4096}, {}}},
+         {true, true, true},
+         Target::gpu,
+         0x1003},
+        {"row_broadcast",
+         "T x, T row",
+         "T z",
+         "z = x * row",
+         {{DType::float32, {r, c}, {}}, {DType::float32, {c}, {}}, {DType::float32, {r, c}, {}}},
+         {true, true, true}},
+        {"column_broadcast_index",
+         "T x, T column",
+         "T z",
+         "z = x * column + i + n",
+         {{DType::float64, {r, c}, {}},
+          {DType::float64, {r, 1}, {8, 0}},
+          {DType::float64, {r, c}, {}}},
+         {true, true, true}},
+        {"strided_half",
+         "T x",
+         "T y",
+         "y = x + T(1)",
+         {{DType::float16, {r, c}, {c * 4, 4}}, {DType::float16, {r, c}, {}}},
+         {true, true}},
+        {"transposed",
+         "T x, T y",
+         "T z",
+         "z = x + y",
+         {{DType::float32, {r, c}, {}},
+          {DType::float32, {r, c}, {4, r * 4}},
+          {DType::float32, {r, c}, {}}},
+         {true, true, true}},
+        {"partial_write",
+         "T x",
+         "T y",
+         "if (x > 0) y += x",
+         {{DType::int32, {4096}, {}}, {DType::int32, {4096}, {}}},
+         {true, true}},
+        {"leaves_early",
+         "T x",
+         "T y",
+         "if (x < 0) return;\ny = sqrt(x)",
+         {{DType::float64, {4096}, {}}, {DType::float64, {4096}, {}}},
+         {true, true}},
+        {"raw_neighbours",
+         "raw T x, int32 width",
+         "T y",
+         "y = x[i] - x[(i + width) % x.size()]",
+         {{DType::uint8, {r, c}, {}}, {DType::uint8, {r * c}, {}}},
+         {true, false, true}},
+        {"positions",
+         "T x",
+         "T y",
+         "y = x + _ind.get()[0]",
+         {{DType::complex64, {r, c}, {c * 16, 8}}, {DType::complex64, {r, c}, {}}},
+         {true, true}},
+        {"cpu_range",
+         "T a, T x, T y",
+         "T out",
+         "out = a * x + y",
+         {{DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}, {DType::float32, {4096}, {}}},
+         {false, true, true, true},
+         Target::cpu},
+        {"cpu_rows",
+         "T x, T row",
+         "T z",
+         "z = x * row + i",
+         {{DType::float32, {r, c}, {}}, {DType::float32, {c}, {}}, {DType::float32, {r, c}, {}}},
+         {true, true, true},
+         Target::cpu},
+        {"cpu_blocked",
+         "T x, T y",
+         "T z",
+         "z = x + y",
+         {{DType::float32, {8, r, c}, {}},
+          {DType::float32, {8, r, c}, {4 * r * c, 4, r * 4}},
+          {DType::float32, {8, r, c}, {}}},
+         {true, true, true},
+         Target::cpu},
     };
     return all;
 }
@@ -117,9 +184,11 @@ class GoldenText : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(GoldenText, IsAsWritten) {
     const Golden& golden = goldens()[GetParam()];
-    const std::string text = emit(golden), path = std::string(QUERN_GOLDEN) + "/" + golden.file + ".cu";
+    const std::string text = emit(golden),
+                      path = std::string(QUERN_GOLDEN) + "/" + golden.file + ".cu";
     EXPECT_EQ(text, emit(golden)) << "the same input must give the same bytes";
-    if (std::getenv("QUERN_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
+    if (std::getenv("QUERN_UPDATE_GOLDEN") != nullptr)
+        std::ofstream(path) << text;
     std::ifstream file(path);
     std::ostringstream stored;
     stored << file.rdbuf();

@@ -24,7 +24,8 @@ std::string unescape(const std::string& text) {
 std::vector<std::string> split(const std::string& text, char at) {
     std::vector<std::string> parts;
     std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
+    for (std::string part; std::getline(stream, part, at);)
+        parts.push_back(part);
     return parts;
 }
 
@@ -46,12 +47,16 @@ ArgType arg_type(const std::string& text) {
 
 std::vector<CorpusKernel> read_corpus(const std::string& path) {
     std::ifstream file(path);
-    if (!file) throw std::runtime_error("cannot read " + path);
+    if (!file)
+        throw std::runtime_error("cannot read " + path);
     std::vector<CorpusKernel> kernels;
     for (std::string line; std::getline(file, line);) {
         std::vector<std::string> fields;
-        for (const std::string& field : split(line + "\t", '\t')) fields.push_back(unescape(field));
-        if (fields.size() != 10) throw std::runtime_error("a corpus line has " + std::to_string(fields.size()) + " fields: " + line);
+        for (const std::string& field : split(line + "\t", '\t'))
+            fields.push_back(unescape(field));
+        if (fields.size() != 10)
+            throw std::runtime_error("a corpus line has " + std::to_string(fields.size()) +
+                                     " fields: " + line);
         ElementwiseText text;
         text.name = fields[0];
         text.in_params = fields[1];
@@ -63,13 +68,15 @@ std::vector<CorpusKernel> read_corpus(const std::string& path) {
         text.options = split(fields[7], '\x1f');
         text.reduce_dims = fields[8] == "1";
         CorpusKernel kernel{make_elementwise_spec(text), {}};
-        for (const std::string& arg : split(fields[9], ',')) kernel.args.push_back(arg_type(arg));
+        for (const std::string& arg : split(fields[9], ','))
+            kernel.args.push_back(arg_type(arg));
         kernels.push_back(std::move(kernel));
     }
     return kernels;
 }
 
-std::vector<ElementwiseVariant> corpus_variants(const CorpusKernel& kernel, const Signature& signature, Target target) {
+std::vector<ElementwiseVariant> corpus_variants(const CorpusKernel& kernel,
+                                                const Signature& signature, Target target) {
     const ElementwiseSpec& spec = kernel.spec;
     constexpr std::int64_t rows = 256, columns = 512;
     const std::int64_t shape[] = {rows, columns};
@@ -81,16 +88,20 @@ std::vector<ElementwiseVariant> corpus_variants(const CorpusKernel& kernel, cons
         strides.reserve(spec.params.size());
         for (std::size_t k = 0; k < spec.params.size(); ++k) {
             if (spec.params[k].raw) {
-                const int ndim = kernel.args[k].kind == ArgType::Kind::array ? kernel.args[k].ndim : 1;
+                const int ndim =
+                    kernel.args[k].kind == ArgType::Kind::array ? kernel.args[k].ndim : 1;
                 variant.raw.push_back({static_cast<std::uint8_t>(ndim), way == 0, way < 2});
                 continue;
             }
-            if (!signature.params[k].is_array) continue;
+            if (!signature.params[k].is_array)
+                continue;
             const auto item = static_cast<std::int64_t>(bytes_of(signature.params[k].dtype));
             const bool output = spec.params[k].output;
             strides.push_back(way == 2 && !output ? std::vector{item, item * rows}
-                                                  : std::vector{item * columns * (way == 1 ? 2 : 1), item * (way == 1 ? 2 : 1)});
-            operands.push_back({shape, strides.back().data(), 2, static_cast<std::uint32_t>(item), 0x1000, output});
+                                                  : std::vector{item * columns * (way == 1 ? 2 : 1),
+                                                                item * (way == 1 ? 2 : 1)});
+            operands.push_back({shape, strides.back().data(), 2, static_cast<std::uint32_t>(item),
+                                0x1000, output});
         }
         PlanRequest request;
         request.shape = shape;
@@ -100,7 +111,8 @@ std::vector<ElementwiseVariant> corpus_variants(const CorpusKernel& kernel, cons
         request.keep_axes = !spec.reduce_dims && spec.facts.uses_ind;
         request.one_element = spec.facts.leaves_early;
         ElementwisePlan plan;
-        if (!plan_elementwise(request, plan)) throw std::runtime_error("no plan");
+        if (!plan_elementwise(request, plan))
+            throw std::runtime_error("no plan");
         variant.layout = plan.layout;
         variant.indexer = spec.facts.uses_ind;
         variants.push_back(std::move(variant));

@@ -1,4 +1,5 @@
-// The kernels of the Python tests, one a line (tests/python/kernel/conftest.py records them), and plans to compile them with.
+// The kernels of the Python tests, one a line (tests/python/kernel/conftest.py records them), and
+// plans to compile them with.
 #pragma once
 #include "compiler/codegen/elementwise.h"
 
@@ -15,6 +16,7 @@ struct CorpusKernel {
 [[nodiscard]] std::vector<CorpusKernel> read_corpus(const std::string& path);
 
 // Variants of a kernel that a target may meet: dense, strided and transposed operands.
-[[nodiscard]] std::vector<ElementwiseVariant> corpus_variants(const CorpusKernel& kernel, const Signature& signature, Target target);
+[[nodiscard]] std::vector<ElementwiseVariant>
+corpus_variants(const CorpusKernel& kernel, const Signature& signature, Target target);
 
 } // namespace quern

@@ -94,8 +94,9 @@ Program::Program(const Source& source) {
     const Folder folder;
     const auto object = folder.path / "kernel.o", shared = folder.path / "kernel.so";
     std::ofstream(object, std::ios::binary) << compiled.object;
-    const std::string line = std::string(QUERN_TEST_LD) + " -shared -o " + shared.string() + " " + object.string() +
-                             " -l:libmvec.so.1 -l:libm.so.6 -L/lib/x86_64-linux-gnu -L/lib64 -L/usr/lib64";
+    const std::string line =
+        std::string(QUERN_TEST_LD) + " -shared -o " + shared.string() + " " + object.string() +
+        " -l:libmvec.so.1 -l:libm.so.6 -L/lib/x86_64-linux-gnu -L/lib64 -L/usr/lib64";
     if (std::system(line.c_str()) != 0)
         throw std::runtime_error("ld failed");
     library_ = dlopen(shared.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -127,7 +128,8 @@ void Program::run(const std::string& kernel, Dim grid, Dim block, const std::vec
     const auto body = reinterpret_cast<HostKernel>(symbol("__quern_run_" + kernel));
     const HostLaunch launch{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes, 0};
     std::vector<char> arena(facts.static_shared_bytes + shared_bytes + 128);
-    auto* shared = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(arena.data()) + 63) & ~std::uintptr_t{63});
+    auto* shared = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(arena.data()) + 63) &
+                                           ~std::uintptr_t{63});
     std::vector<std::max_align_t> aligned(args.size() / sizeof(std::max_align_t) + 1);
     if (!args.empty())
         std::memcpy(aligned.data(), args.data(), args.size());
@@ -147,7 +149,8 @@ __attribute__((visibility("default"))) void* __quern_context() {
     alignas(64) static thread_local char context[64];
     return context;
 }
-__attribute__((visibility("default"))) void __quern_assert_fail(const char*, const char*, unsigned, const char*) {
+__attribute__((visibility("default"))) void __quern_assert_fail(const char*, const char*, unsigned,
+                                                                const char*) {
     ++quern::test::asserts;
 }
 __attribute__((visibility("default"))) void __quern_trap() { ++quern::test::traps; }

@@ -1,4 +1,5 @@
-// Opens libquern_cc, compiles a source, links the object into a shared library with ld, opens it and launches kernels.
+// Opens libquern_cc, compiles a source, links the object into a shared library with ld, opens it
+// and launches kernels.
 #pragma once
 #include "compiler/base/host_abi.h"
 #include "compiler/host/quern_cc.h"
@@ -39,13 +40,14 @@ class Program {
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    template <class... Args> void launch(const std::string& kernel, Dim grid, Dim block, const Args&... args) const {
+    template <class... Args>
+    void launch(const std::string& kernel, Dim grid, Dim block, const Args&... args) const {
         std::vector<char> buffer;
         (pack(buffer, args), ...);
         run(kernel, grid, block, buffer, 0);
     }
-    template <class... Args>
-    void launch_shared(const std::string& kernel, Dim grid, Dim block, std::uint32_t bytes, const Args&... args) const {
+    template <class... Args> void launch_shared(const std::string& kernel, Dim grid, Dim block,
+                                                std::uint32_t bytes, const Args&... args) const {
         std::vector<char> buffer;
         (pack(buffer, args), ...);
         run(kernel, grid, block, buffer, bytes);

@@ -8,7 +8,8 @@
 namespace quern::test {
 namespace {
 
-template <class T> std::vector<T> random_values(std::size_t count, double low, double high, unsigned seed = 1) {
+template <class T>
+std::vector<T> random_values(std::size_t count, double low, double high, unsigned seed = 1) {
     std::mt19937 engine(seed);
     std::uniform_real_distribution<double> values(low, high);
     std::vector<T> result(count);
@@ -18,7 +19,8 @@ template <class T> std::vector<T> random_values(std::size_t count, double low, d
 }
 
 TEST(Kernels, AddsWithThreadIndicesAndATail) {
-    const Program program({R"(extern "C" __global__ void vadd(const float* x, const float* y, float* z, int n) {
+    const Program program(
+        {R"(extern "C" __global__ void vadd(const float* x, const float* y, float* z, int n) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i < n) z[i] = x[i] + y[i];
     })"});
@@ -35,7 +37,8 @@ TEST(Kernels, AddsWithThreadIndicesAndATail) {
 }
 
 TEST(Kernels, AddsOverAPlainRange) {
-    const Program program({R"(extern "C" __global__ void add(const float* x, const float* y, float* z, long long n) {
+    const Program program(
+        {R"(extern "C" __global__ void add(const float* x, const float* y, float* z, long long n) {
         long long per = (n + gridDim.x - 1) / gridDim.x, b = blockIdx.x * per, e = b + per < n ? b + per : n;
         #pragma clang loop vectorize(assume_safety)
         for (long long i = b; i < e; ++i) z[i] = x[i] + y[i];
@@ -50,9 +53,10 @@ TEST(Kernels, AddsOverAPlainRange) {
 TEST(Kernels, ScalesEveryIntegerType) {
     const auto check = [](auto zero, const std::string& type) {
         using T = decltype(zero);
-        const Program program({"extern \"C\" __global__ void saxpy(" + type + " a, const " + type + "* x, " + type +
-                               "* y, unsigned n) {\n unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                               " if (i >= n) return;\n y[i] = a * x[i] + y[i];\n}"});
+        const Program program(
+            {"extern \"C\" __global__ void saxpy(" + type + " a, const " + type + "* x, " + type +
+             "* y, unsigned n) {\n unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+             " if (i >= n) return;\n y[i] = a * x[i] + y[i];\n}"});
         const auto x = random_values<T>(300, 0, 100), before = random_values<T>(300, 0, 100, 2);
         auto y = before;
         program.launch("saxpy", {3}, {128}, static_cast<T>(3), x.data(), y.data(), 300u);
@@ -84,11 +88,13 @@ TEST(Kernels, RunsBlocksAndThreadsOfThreeDimensions) {
         for (int y = 0; y < h; ++y)
             for (int x = 0; x < w; ++x)
                 ASSERT_EQ(out[(z * h + y) * w + x],
-                          1u + x % 8 + 100 * (y % 4) + 10000 * (z % 2) + 1000000 * (x / 8 + 10 * (y / 4) + 100 * (z / 2)));
+                          1u + x % 8 + 100 * (y % 4) + 10000 * (z % 2) +
+                              1000000 * (x / 8 + 10 * (y / 4) + 100 * (z / 2)));
 }
 
 TEST(Kernels, StridesOverAGrid) {
-    const Program program({R"(extern "C" __global__ void square(const double* x, double* y, long long n) {
+    const Program program(
+        {R"(extern "C" __global__ void square(const double* x, double* y, long long n) {
         for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
             y[i] = x[i] * x[i];
     })"});
@@ -100,7 +106,8 @@ TEST(Kernels, StridesOverAGrid) {
 }
 
 TEST(Kernels, RunsEveryThreadOfAKernelThatAsksForNone) {
-    const Program program({R"(extern "C" __global__ void count(int* hits) { hits[blockIdx.x]++; })"});
+    const Program program(
+        {R"(extern "C" __global__ void count(int* hits) { hits[blockIdx.x]++; })"});
     std::vector<int> hits(5);
     program.launch("count", {5}, {4, 3, 2}, hits.data());
     EXPECT_EQ(hits, std::vector<int>(5, 24));
@@ -122,11 +129,20 @@ TEST(Kernels, SwitchesAndLoops) {
         int s = 0;
         bool stop = false;
         switch (x[i] % 5) {
-        case 0: s = 1; break;
-        case 1: s = -x[i]; [[fallthrough]];
-        case 2: s += 7; break;
-        case 3: stop = true; break;
-        default: s = x[i] * 3;
+        case 0:
+            s = 1;
+            break;
+        case 1:
+            s = -x[i];
+            [[fallthrough]];
+        case 2:
+            s += 7;
+            break;
+        case 3:
+            stop = true;
+            break;
+        default:
+            s = x[i] * 3;
         }
         for (int k = 0; k < x[i] % 4; ++k)
             s += k;
@@ -135,10 +151,22 @@ TEST(Kernels, SwitchesAndLoops) {
 }
 
 TEST(Kernels, TakesStructsByValueOfEverySize) {
-    struct Small { char a; short b; };
-    struct Pair { double x; int n; };
-    struct Floats { float x, y, z; };
-    struct Big { double m[5]; int n; char tag; };
+    struct Small {
+        char a;
+        short b;
+    };
+    struct Pair {
+        double x;
+        int n;
+    };
+    struct Floats {
+        float x, y, z;
+    };
+    struct Big {
+        double m[5];
+        int n;
+        char tag;
+    };
     struct Empty {};
     const Program program({R"(
         struct Small { char a; short b; }; struct Pair { double x; int n; }; struct Floats { float x, y, z; };
@@ -148,11 +176,13 @@ TEST(Kernels, TakesStructsByValueOfEverySize) {
             b.m[0] += i;
             out[i] = flag * 1000 + s.a + s.b * 10.0 + p.x * p.n + c + f.x + f.y * f.z + b.m[0] + b.m[i % 5] + b.n + b.tag + v.w;
         })"});
-    struct alignas(16) Float4 { float x, y, z, w; };
+    struct alignas(16) Float4 {
+        float x, y, z, w;
+    };
     Big b{{1, 2, 3, 4, 5}, 6, 7};
     std::vector<double> out(16);
-    program.launch("take", {}, {16}, true, Small{3, -4}, Empty{}, Pair{2.5, 3}, 'a', Floats{1, 2, 3}, b, out.data(),
-                   Float4{1, 2, 3, 9});
+    program.launch("take", {}, {16}, true, Small{3, -4}, Empty{}, Pair{2.5, 3}, 'a',
+                   Floats{1, 2, 3}, b, out.data(), Float4{1, 2, 3, 9});
     for (int i = 0; i < 16; ++i) {
         Big own = b;
         own.m[0] += i;
@@ -166,7 +196,8 @@ TEST(Kernels, TemplatesComeByNameExpression) {
             __constant__ int table[4] = {1, 2, 3, 4}; static __device__ float hidden = 2.5f; }
         __global__ void plain(int* p) { *p = 5; })",
                            {},
-                           {"tools::fill<float, 2>", "&tools::fill<double, 1>", "plain", "tools::table", "&tools::hidden"}});
+                           {"tools::fill<float, 2>", "&tools::fill<double, 1>", "plain",
+                            "tools::table", "&tools::hidden"}});
     ASSERT_EQ(program.names().size(), 5u);
     EXPECT_EQ(program.names()[2], "_Z5plainPi");
     std::vector<float> f(8);
@@ -180,7 +211,8 @@ TEST(Kernels, TemplatesComeByNameExpression) {
 }
 
 TEST(Kernels, GlobalsAreReadAndWrittenByName) {
-    const Program program({R"(__constant__ float scale[2]; __device__ int counter = 41; __managed__ double total = 0.5;
+    const Program program(
+        {R"(__constant__ float scale[2]; __device__ int counter = 41; __managed__ double total = 0.5;
         extern "C" __global__ void use(float* out) { out[threadIdx.x] = scale[threadIdx.x]; if (threadIdx.x == 0) { counter++; total *= 2; } })"});
     auto* scale = static_cast<float*>(program.symbol("scale"));
     scale[0] = 8;
@@ -225,7 +257,8 @@ TEST(Kernels, FunctionsThatCannotBeInlinedKnowTheirThread) {
     program.launch("deep", {3}, {8}, out.data(), 4);
     for (int i = 0; i < 24; ++i) {
         const int t = i % 8;
-        ASSERT_EQ(out[i], t + 100 * (i / 8) + 4 + 1000 * (i + 8) + 100000 * -t + (i % 2 ? 7 + t : 7 - t));
+        ASSERT_EQ(out[i],
+                  t + 100 * (i / 8) + 4 + 1000 * (i + 8) + 100000 * -t + (i % 2 ? 7 + t : 7 - t));
     }
 }
 
@@ -260,7 +293,8 @@ TEST(Kernels, VectorisedExponentialsAreAccurate) {
 }
 
 TEST(Kernels, LaunchBoundsAreInTheInfo) {
-    const Program program({R"(extern "C" __global__ void __launch_bounds__(128, 2) bounded(int* p) { *p = 1; }
+    const Program program(
+        {R"(extern "C" __global__ void __launch_bounds__(128, 2) bounded(int* p) { *p = 1; }
         extern "C" __global__ void none() {})"});
     EXPECT_EQ(program.info("bounded").max_threads, 128u);
     EXPECT_EQ(program.info("none").param_count, 0u);
@@ -268,10 +302,12 @@ TEST(Kernels, LaunchBoundsAreInTheInfo) {
 }
 
 TEST(Kernels, HeadersOptionsAndLineDirectives) {
-    const Program program({"#include \"quern/a.cuh\"\n#include <cstdint>\n"
-                           "extern \"C\" __global__ void h(int* out) { *out = A + B + (int)sizeof(int64_t); }",
-                           {"-DB=30", "-std=c++20", "--gpu-architecture=sm_90"}, {},
-                           {{"quern/a.cuh", "#define A 4\n"}}});
+    const Program program(
+        {"#include \"quern/a.cuh\"\n#include <cstdint>\n"
+         "extern \"C\" __global__ void h(int* out) { *out = A + B + (int)sizeof(int64_t); }",
+         {"-DB=30", "-std=c++20", "--gpu-architecture=sm_90"},
+         {},
+         {{"quern/a.cuh", "#define A 4\n"}}});
     int out = 0;
     program.launch("h", {}, {}, &out);
     EXPECT_EQ(out, 42);

@@ -1,4 +1,5 @@
-// The math library, function by function, against libm in double (or a formula of its own where libm has none).
+// The math library, function by function, against libm in double (or a formula of its own where
+// libm has none).
 #include "host_compiler.h"
 #include <cmath>
 #include <functional>
@@ -31,7 +32,8 @@ double by_bisection(double y, double (*rising)(double)) {
     }
     return low;
 }
-double bessel_i(int order, double x) { // by the integral of exp(x cos t) cos(nt), a smooth periodic function
+double bessel_i(int order,
+                double x) { // by the integral of exp(x cos t) cos(nt), a smooth periodic function
     long double sum = 0;
     const int steps = 4000;
     for (int k = 0; k < steps; ++k) {
@@ -49,7 +51,8 @@ const Row rows[] = {
     {"rcbrt", 1e-3, 1e6, [](double x) { return 1 / std::cbrt(x); }},
     {"exp", -80, 80, [](double x) { return std::exp(x); }},
     {"exp2", -100, 100, [](double x) { return std::exp2(x); }},
-    {"exp10", -30, 30, [](double x) { return static_cast<double>(std::pow(10.0L, static_cast<long double>(x))); }},
+    {"exp10", -30, 30,
+     [](double x) { return static_cast<double>(std::pow(10.0L, static_cast<long double>(x))); }},
     {"expm1", -5, 5, [](double x) { return std::expm1(x); }},
     {"log", 1e-3, 1e6, [](double x) { return std::log(x); }},
     {"log2", 1e-3, 1e6, [](double x) { return std::log2(x); }},
@@ -83,10 +86,20 @@ const Row rows[] = {
     {"sinpi", -3, 3, [](double x) { return static_cast<double>(std::sin(M_PIl * x)); }},
     {"cospi", -3, 3, [](double x) { return static_cast<double>(std::cos(M_PIl * x)); }},
     {"tanpi", -0.4, 0.4, [](double x) { return static_cast<double>(std::tan(M_PIl * x)); }},
-    {"erfcx", -4, 90, [](double x) { return static_cast<double>(std::exp((long double)x * x) * std::erfc((long double)x)); }, 64},
-    {"erfinv", -0.999, 0.999, [](double y) { return by_bisection(y, [](double x) { return std::erf(x); }); }, 16},
-    {"erfcinv", 1e-6, 1.9, [](double y) { return -by_bisection(y, [](double x) { return std::erfc(-x); }); }, 32},
-    {"normcdf", -5, 5, [](double x) { return static_cast<double>(0.5L * std::erfc(-(long double)x / std::sqrt(2.0L))); }, 64},
+    {"erfcx", -4, 90,
+     [](double x) {
+         return static_cast<double>(std::exp((long double)x * x) * std::erfc((long double)x));
+     },
+     64},
+    {"erfinv", -0.999, 0.999,
+     [](double y) { return by_bisection(y, [](double x) { return std::erf(x); }); }, 16},
+    {"erfcinv", 1e-6, 1.9,
+     [](double y) { return -by_bisection(y, [](double x) { return std::erfc(-x); }); }, 32},
+    {"normcdf", -5, 5,
+     [](double x) {
+         return static_cast<double>(0.5L * std::erfc(-(long double)x / std::sqrt(2.0L)));
+     },
+     64},
     {"normcdfinv", 1e-6, 0.49, quantile, 16},
     {"j0", 0, 20, [](double x) { return ::j0(x); }},
     {"j1", 0, 20, [](double x) { return ::j1(x); }},
@@ -101,9 +114,13 @@ TEST(Math, OneOperandFunctions) {
     std::string text;
     for (const auto& row : rows) {
         const std::string name = row.name, single = name == "abs" ? "fabs" : name;
-        const auto kernel = [&](const std::string& type, const std::string& suffix, const std::string& call) {
-            text += "extern \"C\" __global__ void " + name + suffix + "_k(const " + type + "* x, " + type +
-                    "* y, int n) { int i = threadIdx.x + blockIdx.x * blockDim.x; if (i < n) y[i] = " + call + "(x[i]); }\n";
+        const auto kernel = [&](const std::string& type, const std::string& suffix,
+                                const std::string& call) {
+            text +=
+                "extern \"C\" __global__ void " + name + suffix + "_k(const " + type + "* x, " +
+                type +
+                "* y, int n) { int i = threadIdx.x + blockIdx.x * blockDim.x; if (i < n) y[i] = " +
+                call + "(x[i]); }\n";
         };
         kernel("double", "_d", name);
         kernel("float", "_f", single + "f");
@@ -116,7 +133,8 @@ TEST(Math, OneOperandFunctions) {
         std::vector<double> x(200), y(200);
         std::vector<float> xf(200), yf(200), yo(200);
         for (int i = 0; i < 200; ++i)
-            x[i] = range(engine), xf[i] = std::min(static_cast<float>(x[i]), static_cast<float>(row.high));
+            x[i] = range(engine),
+            xf[i] = std::min(static_cast<float>(x[i]), static_cast<float>(row.high));
         const std::string name = row.name;
         program.launch(name + "_d_k", {2}, {128}, x.data(), y.data(), 200);
         program.launch(name + "_f_k", {2}, {128}, xf.data(), yf.data(), 200);
@@ -124,8 +142,16 @@ TEST(Math, OneOperandFunctions) {
         for (int i = 0; i < 200; ++i) {
             const double w = row.wanted(x[i]), wf = row.wanted(xf[i]);
             // Near a zero of an oscillating function the place is that of 1.
-            ASSERT_NEAR(y[i], w, row.places * 2.3e-16 * std::max(std::fabs(w), name[0] == 'j' || name[0] == 'y' || name == "erfinv" ? 1.0 : 0.3)) << name << " " << x[i];
-            ASSERT_NEAR(yf[i], wf, std::max(4.0, row.places / 8) * (row.places == 0 ? 0 : 1.2e-7) * std::max(std::fabs(wf), 0.3)) << name << "f " << xf[i];
+            ASSERT_NEAR(
+                y[i], w,
+                row.places * 2.3e-16 *
+                    std::max(std::fabs(w),
+                             name[0] == 'j' || name[0] == 'y' || name == "erfinv" ? 1.0 : 0.3))
+                << name << " " << x[i];
+            ASSERT_NEAR(yf[i], wf,
+                        std::max(4.0, row.places / 8) * (row.places == 0 ? 0 : 1.2e-7) *
+                            std::max(std::fabs(wf), 0.3))
+                << name << "f " << xf[i];
             ASSERT_EQ(yf[i], yo[i]) << name;
         }
     }
@@ -148,11 +174,16 @@ TEST(Math, TwoOperandFunctionsAndMixedTypes) {
     };
     std::string text;
     for (auto [name, wanted] : functions)
-        text += std::string("extern \"C\" __global__ void ") + name + "_k(const double* a, const double* b, double* y, float* f) { int i = threadIdx.x; y[i] = " +
+        text += std::string("extern \"C\" __global__ void ") + name +
+                "_k(const double* a, const double* b, double* y, float* f) { int i = threadIdx.x; "
+                "y[i] = " +
                 name + "(a[i], b[i]); f[i] = " + name + "((float)a[i], (float)b[i]); }\n";
-    text += "extern \"C\" __global__ void mixed(double* y) { y[0] = pow(2, 10); y[1] = sqrt(2); y[2] = pow(2.0f, 3); y[3] = fmod(7, 4.0f);"
-            " y[4] = max(3, 5u); y[5] = min(-1LL, 2LL); y[6] = abs(-3); y[7] = isnan(NAN) + isinf(1); y[8] = atan2(1, 1.0);"
-            " y[9] = sizeof(sin(1)) + sizeof(sin(1.0f)) + sizeof(pow(1.0f, 1.0f)) + sizeof(pow(1.0f, 1.0)); y[10] = fma(2.0f, 3.0f, 1.0f); y[11] = signbit(-0.0); }\n";
+    text += "extern \"C\" __global__ void mixed(double* y) { y[0] = pow(2, 10); y[1] = sqrt(2); "
+            "y[2] = pow(2.0f, 3); y[3] = fmod(7, 4.0f);"
+            " y[4] = max(3, 5u); y[5] = min(-1LL, 2LL); y[6] = abs(-3); y[7] = isnan(NAN) + "
+            "isinf(1); y[8] = atan2(1, 1.0);"
+            " y[9] = sizeof(sin(1)) + sizeof(sin(1.0f)) + sizeof(pow(1.0f, 1.0f)) + "
+            "sizeof(pow(1.0f, 1.0)); y[10] = fma(2.0f, 3.0f, 1.0f); y[11] = signbit(-0.0); }\n";
     const Program program({text});
     std::mt19937 engine(4);
     std::uniform_real_distribution<double> range(0.1, 9);
@@ -169,7 +200,8 @@ TEST(Math, TwoOperandFunctionsAndMixedTypes) {
     }
     std::vector<double> m(12);
     program.launch("mixed", {}, {}, m.data());
-    EXPECT_EQ(m, (std::vector<double>{1024, std::sqrt(2.0), 8, 3, 5, -1, 3, 1, std::atan2(1, 1.0), 24, 7, 1}));
+    EXPECT_EQ(m, (std::vector<double>{1024, std::sqrt(2.0), 8, 3, 5, -1, 3, 1, std::atan2(1, 1.0),
+                                      24, 7, 1}));
 }
 
 TEST(Math, FunctionsWithOtherShapes) {
@@ -188,15 +220,46 @@ TEST(Math, FunctionsWithOtherShapes) {
     program.launch("shapes", {}, {}, y.data(), x.data());
     int e, q;
     const double f = std::frexp(10.75, &e), r = std::remquo(10.75, 3.0, &q);
-    const std::vector<double> wanted = {f, double(e), -0.75, -10, 344, 10.75 / 8, 3, r, double(q & 7), std::sin(10.75), std::cos(10.75),
-        std::sqrt(0.5), std::sqrt(0.5), std::sin(10.75), 2.5, 3 + 20 - 300 + 4000, 3, 2, 1 / 3.0, 0.2, 5, ::jn(2, 10.75), ::yn(2, 10.75),
-        0.47693627620446987, 1.959963984540054, 0, 2.25, 32, 0, 8.862269254527581e-11, 1};
+    const std::vector<double> wanted = {f,
+                                        double(e),
+                                        -0.75,
+                                        -10,
+                                        344,
+                                        10.75 / 8,
+                                        3,
+                                        r,
+                                        double(q & 7),
+                                        std::sin(10.75),
+                                        std::cos(10.75),
+                                        std::sqrt(0.5),
+                                        std::sqrt(0.5),
+                                        std::sin(10.75),
+                                        2.5,
+                                        3 + 20 - 300 + 4000,
+                                        3,
+                                        2,
+                                        1 / 3.0,
+                                        0.2,
+                                        5,
+                                        ::jn(2, 10.75),
+                                        ::yn(2, 10.75),
+                                        0.47693627620446987,
+                                        1.959963984540054,
+                                        0,
+                                        2.25,
+                                        32,
+                                        0,
+                                        8.862269254527581e-11,
+                                        1};
     for (std::size_t i = 0; i < wanted.size(); ++i)
-        EXPECT_NEAR(y[i], wanted[i], (i == 13 ? 1e-6 : 4e-16) * std::max(std::fabs(wanted[i]), 1e-9)) << i;
+        EXPECT_NEAR(y[i], wanted[i],
+                    (i == 13 ? 1e-6 : 4e-16) * std::max(std::fabs(wanted[i]), 1e-9))
+            << i;
 }
 
 TEST(Math, IntegerIntrinsics) {
-    const Program program({R"(extern "C" __global__ void bits(long long* y, unsigned a, int b, unsigned long long c) {
+    const Program program(
+        {R"(extern "C" __global__ void bits(long long* y, unsigned a, int b, unsigned long long c) {
         y[0] = __clz(b); y[1] = __clz(0); y[2] = __clzll(c); y[3] = __popc(a); y[4] = __popcll(c); y[5] = __ffs(b); y[6] = __ffsll(0);
         y[7] = __brev(a); y[8] = (long long)__brevll(c); y[9] = __byte_perm(0x33221100, 0x77665544, 0x7531); y[10] = __mul24(b, -3); y[11] = __umul24(a, 7);
         y[12] = __mulhi(b, 1 << 30); y[13] = __umulhi(a, a); y[14] = (long long)__umul64hi(c, c); y[15] = __mul64hi(-5, 1LL << 62);
@@ -216,16 +279,54 @@ TEST(Math, IntegerIntrinsics) {
         reversed |= (a >> i & 1) << (31 - i);
     for (int i = 0; i < 64; ++i)
         reversed_wide |= (c >> i & 1) << (63 - i);
-    const std::vector<long long> wanted = {15, 32, 7, 24, 32, 7, 0, reversed, (long long)reversed_wide, 0x77553311, b * -3LL, (a & 0xffffff) * 7u,
-        b * (1LL << 30) >> 32, (long long)((std::uint64_t{a} * a) >> 32), (long long)(((unsigned __int128)c * c) >> 64), (long long)(((__int128)-5 * (1LL << 62)) >> 64), -1, 0, 0x80000001ll, 0x80000001ll, 15, 8,
-        0x23456788, 0x88000000ll, 1, 2, 4 * 4 + 3 * 3 + 2 * 2 - 1 + 5, 0x00020002, 0xffff0002ll, 0xff00ff00ll,
-        0x3fc00000, 0x3ff80000, 2, 2, 3, -3, -7, 0, 16777218, 16777216, 0x3dcccccd};
+    const std::vector<long long> wanted = {15,
+                                           32,
+                                           7,
+                                           24,
+                                           32,
+                                           7,
+                                           0,
+                                           reversed,
+                                           (long long)reversed_wide,
+                                           0x77553311,
+                                           b * -3LL,
+                                           (a & 0xffffff) * 7u,
+                                           b * (1LL << 30) >> 32,
+                                           (long long)((std::uint64_t{a} * a) >> 32),
+                                           (long long)(((unsigned __int128)c * c) >> 64),
+                                           (long long)(((__int128)-5 * (1LL << 62)) >> 64),
+                                           -1,
+                                           0,
+                                           0x80000001ll,
+                                           0x80000001ll,
+                                           15,
+                                           8,
+                                           0x23456788,
+                                           0x88000000ll,
+                                           1,
+                                           2,
+                                           4 * 4 + 3 * 3 + 2 * 2 - 1 + 5,
+                                           0x00020002,
+                                           0xffff0002ll,
+                                           0xff00ff00ll,
+                                           0x3fc00000,
+                                           0x3ff80000,
+                                           2,
+                                           2,
+                                           3,
+                                           -3,
+                                           -7,
+                                           0,
+                                           16777218,
+                                           16777216,
+                                           0x3dcccccd};
     for (std::size_t i = 0; i < wanted.size(); ++i)
         EXPECT_EQ(y[i], wanted[i]) << i;
 }
 
 TEST(Math, Atomics) {
-    const Program program({R"(extern "C" __global__ void add(int* i, unsigned* u, unsigned long long* l, float* f, double* d, _Float16* h) {
+    const Program program(
+        {R"(extern "C" __global__ void add(int* i, unsigned* u, unsigned long long* l, float* f, double* d, _Float16* h) {
         int t = threadIdx.x + blockIdx.x * blockDim.x;
         atomicAdd(i, t); atomicSub(i + 1, t); atomicMin(i + 2, 50 - t); atomicMax_block(i + 3, t); atomicOr(i + 4, 1 << (t % 31)); atomicXor_system(i + 5, t); atomicAnd(i + 6, ~(1 << (t % 5)));
         atomicInc(u, 6); atomicDec(u + 1, 6); atomicAdd(l, 1ull << 33); atomicAdd(f, 0.5f); atomicMax(f + 1, (float)t); atomicMin(f + 2, (float)-t);

@@ -1,4 +1,5 @@
-// What does not compile, and what the answer says: errors, refusals, crashes, options; and threads at work together.
+// What does not compile, and what the answer says: errors, refusals, crashes, options; and threads
+// at work together.
 #include "host_compiler.h"
 #include <gtest/gtest.h>
 #include <thread>
@@ -6,14 +7,19 @@
 namespace quern::test {
 namespace {
 
-bool has(const std::string& text, const std::string& piece) { return text.find(piece) != text.npos; }
+bool has(const std::string& text, const std::string& piece) {
+    return text.find(piece) != text.npos;
+}
 
 const char* const simple = "extern \"C\" __global__ void k(float* p) { p[threadIdx.x] = 1; }";
 
 TEST(Diagnostics, ErrorsCarryFileLineColumnAndCaret) {
-    const auto result = compile({"\n#line 7 \"user.cu\"\nextern \"C\" __global__ void k(float* p) {\n    p[0] = undefined_thing;\n}"});
+    const auto result = compile({"\n#line 7 \"user.cu\"\nextern \"C\" __global__ void k(float* p) "
+                                 "{\n    p[0] = undefined_thing;\n}"});
     EXPECT_EQ(result.status, QUERN_CC_ERROR);
-    EXPECT_TRUE(has(result.log, "user.cu:8:12: error: use of undeclared identifier 'undefined_thing'")) << result.log;
+    EXPECT_TRUE(
+        has(result.log, "user.cu:8:12: error: use of undeclared identifier 'undefined_thing'"))
+        << result.log;
     EXPECT_TRUE(has(result.log, "^")) << result.log;
     EXPECT_TRUE(result.object.empty());
     EXPECT_TRUE(has(compile({"int x = ;"}).log, "kernel.cu:1:9: error"));
@@ -29,29 +35,40 @@ TEST(Diagnostics, WarningsComeWithTheObject) {
 }
 
 TEST(Refusals, BarriersAreNamedWithTheirLine) {
-    const auto result = compile({"__device__ void wait() {\n  __syncthreads();\n}\nextern \"C\" __global__ void k(int* p) { wait(); p[0] = 1; }"});
+    const auto result = compile({"__device__ void wait() {\n  __syncthreads();\n}\nextern \"C\" "
+                                 "__global__ void k(int* p) { wait(); p[0] = 1; }"});
     EXPECT_EQ(result.status, QUERN_CC_REFUSED);
-    EXPECT_TRUE(has(result.log, "kernel.cu:2:3: error: this uses __syncthreads; barriers on the CPU")) << result.log;
+    EXPECT_TRUE(
+        has(result.log, "kernel.cu:2:3: error: this uses __syncthreads; barriers on the CPU"))
+        << result.log;
     EXPECT_TRUE(has(result.log, "'k'")) << result.log;
-    const auto warp = compile({"extern \"C\" __global__ void k(int* p) {\n p[0] = __shfl_down_sync(~0u, p[0], 1); }"});
+    const auto warp = compile(
+        {"extern \"C\" __global__ void k(int* p) {\n p[0] = __shfl_down_sync(~0u, p[0], 1); }"});
     EXPECT_EQ(warp.status, QUERN_CC_REFUSED);
     EXPECT_TRUE(has(warp.log, "kernel.cu:2:9: error: this uses __shfl_down_sync")) << warp.log;
-    EXPECT_EQ(compile({"__device__ void unused() { __syncthreads(); }\n" + std::string(simple)}).status, QUERN_CC_OK);
+    EXPECT_EQ(
+        compile({"__device__ void unused() { __syncthreads(); }\n" + std::string(simple)}).status,
+        QUERN_CC_OK);
 }
 
 TEST(Refusals, InlineAssembly) {
-    const auto result = compile({"extern \"C\" __global__ void k(int* p) {\n  int r;\n  asm(\"mov.u32 %0, %laneid;\" : \"=r\"(r));\n  p[0] = r;\n}"});
+    const auto result = compile({"extern \"C\" __global__ void k(int* p) {\n  int r;\n  "
+                                 "asm(\"mov.u32 %0, %laneid;\" : \"=r\"(r));\n  p[0] = r;\n}"});
     EXPECT_EQ(result.status, QUERN_CC_REFUSED);
     EXPECT_TRUE(has(result.log, "kernel.cu:3:") && has(result.log, "assembly")) << result.log;
-    const auto half = compile({"extern \"C\" __global__ void k(short* p) {\n  short r;\n  asm(\"mov.u16 %0, 1;\" : \"=h\"(r));\n  p[0] = r;\n}"});
+    const auto half = compile({"extern \"C\" __global__ void k(short* p) {\n  short r;\n  "
+                               "asm(\"mov.u16 %0, 1;\" : \"=h\"(r));\n  p[0] = r;\n}"});
     EXPECT_EQ(half.status, QUERN_CC_REFUSED);
     EXPECT_TRUE(has(half.log, "kernel.cu:3:") && has(half.log, "assembly")) << half.log;
 }
 
 TEST(Refusals, DynamicInitialisers) {
-    const auto result = compile({"__device__ int f() { return threadIdx.x; }\n__device__ int x = f();\n" + std::string(simple)});
+    const auto result =
+        compile({"__device__ int f() { return threadIdx.x; }\n__device__ int x = f();\n" +
+                 std::string(simple)});
     EXPECT_NE(result.status, QUERN_CC_OK);
-    EXPECT_TRUE(has(result.log, "kernel.cu:2:16: error: dynamic initialization is not supported")) << result.log;
+    EXPECT_TRUE(has(result.log, "kernel.cu:2:16: error: dynamic initialization is not supported"))
+        << result.log;
 }
 
 TEST(Crashes, LeaveTheProcessAlive) {
@@ -67,24 +84,63 @@ TEST(Crashes, LeaveTheProcessAlive) {
 }
 
 TEST(Options, EverySpellingOfNvrtc) {
-    for (const char* option : {"--fmad=false", "-fmad=false", "--fmad=0", "--use_fast_math", "-use_fast_math", "--ftz=true",
-                               "-ftz=true", "--prec-div=false", "--prec-sqrt=false", "-lineinfo", "--generate-line-info", "-G",
-                               "-w", "--disable-warnings", "--maxrregcount=32", "-maxrregcount=32", "-arch=sm_90",
-                               "--gpu-architecture=compute_90", "--minimal", "-default-device", "-rdc=true", "-dc",
-                               "--relocatable-device-code=true", "-std=c++14", "--std=c++20", "-Xptxas=-v", "-dlto", "-DX", "-DX=3",
-                               "--define-macro=X=3", "-D X=3", "-UX", "--device-as-default-execution-space", "-I/tmp",
-                               "--include-path=/tmp", "--split-compile=0", "-no-cache", "--pch", "-dopt=on", "--version-ident=true",
-                               "--std c++20", "--maxrregcount 40"}) {
+    for (const char* option : {"--fmad=false",
+                               "-fmad=false",
+                               "--fmad=0",
+                               "--use_fast_math",
+                               "-use_fast_math",
+                               "--ftz=true",
+                               "-ftz=true",
+                               "--prec-div=false",
+                               "--prec-sqrt=false",
+                               "-lineinfo",
+                               "--generate-line-info",
+                               "-G",
+                               "-w",
+                               "--disable-warnings",
+                               "--maxrregcount=32",
+                               "-maxrregcount=32",
+                               "-arch=sm_90",
+                               "--gpu-architecture=compute_90",
+                               "--minimal",
+                               "-default-device",
+                               "-rdc=true",
+                               "-dc",
+                               "--relocatable-device-code=true",
+                               "-std=c++14",
+                               "--std=c++20",
+                               "-Xptxas=-v",
+                               "-dlto",
+                               "-DX",
+                               "-DX=3",
+                               "--define-macro=X=3",
+                               "-D X=3",
+                               "-UX",
+                               "--device-as-default-execution-space",
+                               "-I/tmp",
+                               "--include-path=/tmp",
+                               "--split-compile=0",
+                               "-no-cache",
+                               "--pch",
+                               "-dopt=on",
+                               "--version-ident=true",
+                               "--std c++20",
+                               "--maxrregcount 40"}) {
         const auto result = compile({simple, {option}});
         EXPECT_EQ(result.status, QUERN_CC_OK) << option << "\n" << result.log;
     }
-    for (const auto& pair : {std::vector<std::string>{"-std", "c++17"}, {"-D", "X=2"}, {"-I", "/tmp"}, {"--fmad", "false"},
-                             {"-arch", "sm_80"}, {"--maxrregcount", "16"}})
+    for (const auto& pair : {std::vector<std::string>{"-std", "c++17"},
+                             {"-D", "X=2"},
+                             {"-I", "/tmp"},
+                             {"--fmad", "false"},
+                             {"-arch", "sm_80"},
+                             {"--maxrregcount", "16"}})
         EXPECT_EQ(compile({simple, pair}).status, QUERN_CC_OK) << pair[0];
 }
 
 TEST(Options, UnknownOnesAreNamed) {
-    for (const char* option : {"--no-such-thing", "-O9x", "-std=c++99", "--fmad=maybe", "--minimal=3", "plain", "-std"}) {
+    for (const char* option : {"--no-such-thing", "-O9x", "-std=c++99", "--fmad=maybe",
+                               "--minimal=3", "plain", "-std"}) {
         const auto result = compile({simple, {option}});
         EXPECT_EQ(result.status, QUERN_CC_ERROR) << option;
         EXPECT_TRUE(has(result.log, option)) << result.log;
@@ -92,7 +148,9 @@ TEST(Options, UnknownOnesAreNamed) {
 }
 
 TEST(Options, MacrosAndStandardsReachTheSource) {
-    const std::string text = "#if X != 3 || defined(Y) || __cplusplus != 202002L || !defined(__CUDACC_RTC__) || __CUDA_ARCH__ < 900\n#error wrong\n#endif\n";
+    const std::string text =
+        "#if X != 3 || defined(Y) || __cplusplus != 202002L || !defined(__CUDACC_RTC__) || "
+        "__CUDA_ARCH__ < 900\n#error wrong\n#endif\n";
     EXPECT_EQ(compile({text + simple, {"-DX=3", "-DY", "-UY", "-std=c++20"}}).status, QUERN_CC_OK);
     EXPECT_EQ(compile({text + simple, {"-DX=4"}}).status, QUERN_CC_ERROR);
 }
@@ -105,8 +163,11 @@ TEST(Threads, CompileTogether) {
             for (int i = 0; i < 6; ++i) {
                 const auto number = std::to_string(100 * t + i);
                 const bool bad = i % 3 == 2;
-                const auto result = compile({bad ? "#pragma clang __debug parser_crash\n" : "extern \"C\" __global__ void k(int* p) { p[threadIdx.x] = " + number + "; }",
-                                             {i % 2 ? "-std=c++17" : "-std=c++20"}});
+                const auto result = compile(
+                    {bad ? "#pragma clang __debug parser_crash\n"
+                         : "extern \"C\" __global__ void k(int* p) { p[threadIdx.x] = " + number +
+                               "; }",
+                     {i % 2 ? "-std=c++17" : "-std=c++20"}});
                 good[t] += result.status == (bad ? QUERN_CC_CRASH : QUERN_CC_OK);
             }
         });
@@ -116,13 +177,15 @@ TEST(Threads, CompileTogether) {
 }
 
 TEST(Objects, AreTheSameEachTime) {
-    const std::string text = "template <class T> __global__ void f(T* p) { p[threadIdx.x] = sinf(p[threadIdx.x]); }";
+    const std::string text =
+        "template <class T> __global__ void f(T* p) { p[threadIdx.x] = sinf(p[threadIdx.x]); }";
     const Source source{text, {}, {"f<float>", "f<double>"}};
     EXPECT_EQ(compile(source).object, compile(source).object);
 }
 
 TEST(Objects, HooksAreCalled) {
-    const Program program({"#include <assert.h>\nextern \"C\" __global__ void k(int n) { assert(n < (int)threadIdx.x); if (n == 3) __trap(); }"});
+    const Program program({"#include <assert.h>\nextern \"C\" __global__ void k(int n) { assert(n "
+                           "< (int)threadIdx.x); if (n == 3) __trap(); }"});
     asserts = traps = 0;
     program.launch("k", {2}, {8}, 3);
     EXPECT_EQ(asserts, 8);
@@ -130,7 +193,8 @@ TEST(Objects, HooksAreCalled) {
 }
 
 TEST(Objects, Printf) {
-    const Program program({"extern \"C\" __global__ void hello(int n) { printf(\"thread %d of %d: %.1f\\n\", threadIdx.x, n, 0.5); }"});
+    const Program program({"extern \"C\" __global__ void hello(int n) { printf(\"thread %d of %d: "
+                           "%.1f\\n\", threadIdx.x, n, 0.5); }"});
     testing::internal::CaptureStdout();
     program.launch("hello", {}, {2}, 2);
     fflush(stdout);

@@ -1,4 +1,5 @@
-// The planner: what it chooses for known cases, and that every plan visits each element once, at the right addresses.
+// The planner: what it chooses for known cases, and that every plan visits each element once, at
+// the right addresses.
 #include "compiler/plan/elementwise.h"
 
 #include <gtest/gtest.h>
@@ -41,14 +42,17 @@ struct Planned {
     std::string text;
 };
 
-Planned planned(const std::vector<Made>& arrays, PlanRequest request = {}, std::vector<std::int64_t> shape = {}) {
+Planned planned(const std::vector<Made>& arrays, PlanRequest request = {},
+                std::vector<std::int64_t> shape = {}) {
     Planned result;
     if (shape.empty())
         for (const Made& array : arrays)
-            if (array.shape.size() >= shape.size()) shape = array.shape;
+            if (array.shape.size() >= shape.size())
+                shape = array.shape;
     for (const Made& array : arrays)
-        result.operands.push_back({array.shape.data(), array.strides.data(), static_cast<int>(array.shape.size()), array.item,
-                                   array.address, array.output});
+        result.operands.push_back({array.shape.data(), array.strides.data(),
+                                   static_cast<int>(array.shape.size()), array.item, array.address,
+                                   array.output});
     request.shape = shape;
     request.operands = result.operands;
     EXPECT_TRUE(plan_elementwise(request, result.plan));
@@ -87,15 +91,19 @@ TEST(ElementwisePlan, MixedSizesShareTheirLanes) {
 
 TEST(ElementwisePlan, RowAndColumnBroadcastsStayVectors) {
     const Made full = dense({512, 1024}), out = dense({512, 1024}, 4, true), row = dense({1024});
-    EXPECT_EQ(planned({full, row, out}).text, "vector x4 | 2 axes | contiguous contiguous contiguous | 32-bit");
+    EXPECT_EQ(planned({full, row, out}).text,
+              "vector x4 | 2 axes | contiguous contiguous contiguous | 32-bit");
     const Made column = dense({512, 1});
-    EXPECT_EQ(planned({full, column, out}).text, "vector x4 | 2 axes | contiguous repeated contiguous | 32-bit");
+    EXPECT_EQ(planned({full, column, out}).text,
+              "vector x4 | 2 axes | contiguous repeated contiguous | 32-bit");
 }
 
 TEST(ElementwisePlan, ATransposedOperandGoesThroughTiles) {
-    const Made x = dense({512, 1024}), y = transposed(dense({1024, 512})), out = dense({512, 1024}, 4, true);
+    const Made x = dense({512, 1024}), y = transposed(dense({1024, 512})),
+               out = dense({512, 1024}, 4, true);
     EXPECT_EQ(planned({x, y, out}).text, "tile x1 | 2 axes | contiguous tiled contiguous | 32-bit");
-    EXPECT_EQ(planned({x, y, out}, on_cpu()).text, "blocked x1 | 2 axes | contiguous tiled contiguous | 64-bit");
+    EXPECT_EQ(planned({x, y, out}, on_cpu()).text,
+              "blocked x1 | 2 axes | contiguous tiled contiguous | 64-bit");
     PlanRequest ordered;
     ordered.keep_order = true; // the body sees positions: axes stay where they are
     EXPECT_EQ(planned({x, y, out}, ordered).plan.layout.strategy, Strategy::scattered);
@@ -103,7 +111,8 @@ TEST(ElementwisePlan, ATransposedOperandGoesThroughTiles) {
 
 TEST(ElementwisePlan, AllTransposedIsAsGoodAsDense) {
     const Made x = transposed(dense({512, 1024})), out = transposed(dense({512, 1024}, 4, true));
-    EXPECT_EQ(planned({x, x, out}).text, "vector x4 | 1 axis | contiguous contiguous contiguous | 32-bit");
+    EXPECT_EQ(planned({x, x, out}).text,
+              "vector x4 | 1 axis | contiguous contiguous contiguous | 32-bit");
 }
 
 TEST(ElementwisePlan, OddOffsetsArePeeled) {
@@ -153,17 +162,21 @@ TEST(ElementwisePlan, UnmergedAxesAreKeptWhenAsked) {
 }
 
 // Every address tuple that the nest visits, sorted.
-std::vector<std::vector<std::int64_t>> visits(int ndim, const std::int64_t* shape, int operands, auto&& stride) {
+std::vector<std::vector<std::int64_t>> visits(int ndim, const std::int64_t* shape, int operands,
+                                              auto&& stride) {
     std::vector<std::vector<std::int64_t>> tuples;
     std::vector<std::int64_t> at(static_cast<std::size_t>(ndim), 0);
     for (;;) {
         std::vector<std::int64_t> tuple(static_cast<std::size_t>(operands), 0);
         for (int k = 0; k < operands; ++k)
-            for (int d = 0; d < ndim; ++d) tuple[k] += at[d] * stride(k, d);
+            for (int d = 0; d < ndim; ++d)
+                tuple[k] += at[d] * stride(k, d);
         tuples.push_back(std::move(tuple));
         int d = ndim - 1;
-        for (; d >= 0 && ++at[d] == shape[d]; --d) at[d] = 0;
-        if (d < 0) break;
+        for (; d >= 0 && ++at[d] == shape[d]; --d)
+            at[d] = 0;
+        if (d < 0)
+            break;
     }
     std::sort(tuples.begin(), tuples.end());
     return tuples;
@@ -171,12 +184,17 @@ std::vector<std::vector<std::int64_t>> visits(int ndim, const std::int64_t* shap
 
 TEST(ElementwisePlan, RandomNestsVisitEveryElementOnceAtItsAddresses) {
     std::mt19937 random(11);
-    const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+    const auto pick = [&](int low, int high) {
+        return std::uniform_int_distribution(low, high)(random);
+    };
     for (int round = 0; round < 4000; ++round) {
         const int ndim = pick(0, 5), count = pick(1, 4);
         std::vector<std::int64_t> shape(static_cast<std::size_t>(ndim));
-        for (auto& extent : shape) extent = pick(1, 4) == 1 ? 1 : pick(1, round % 7 ? 5 : 40);
-        if (std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>{}) > 40000) continue;
+        for (auto& extent : shape)
+            extent = pick(1, 4) == 1 ? 1 : pick(1, round % 7 ? 5 : 40);
+        if (std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>{}) >
+            40000)
+            continue;
         std::vector<Made> arrays;
         for (int k = 0; k < count; ++k) {
             Made array;
@@ -184,10 +202,12 @@ TEST(ElementwisePlan, RandomNestsVisitEveryElementOnceAtItsAddresses) {
             array.output = k == count - 1;
             const int missing = array.output ? 0 : pick(0, ndim);
             for (int d = missing; d < ndim; ++d)
-                array.shape.push_back(!array.output && pick(0, 3) == 0 ? 1 : shape[static_cast<std::size_t>(d)]);
+                array.shape.push_back(
+                    !array.output && pick(0, 3) == 0 ? 1 : shape[static_cast<std::size_t>(d)]);
             std::vector<int> order(array.shape.size());
             std::iota(order.begin(), order.end(), 0);
-            if (pick(0, 1)) std::shuffle(order.begin(), order.end(), random);
+            if (pick(0, 1))
+                std::shuffle(order.begin(), order.end(), random);
             array.strides.assign(array.shape.size(), 0);
             std::int64_t stride = array.item * (pick(0, 3) ? 1 : 2);
             for (const int d : order) {
@@ -206,19 +226,28 @@ TEST(ElementwisePlan, RandomNestsVisitEveryElementOnceAtItsAddresses) {
         const Planned made = planned(arrays, request, shape);
         const ElementwisePlan& plan = made.plan;
         std::vector<std::int64_t> ours(plan.shape.begin(), plan.shape.begin() + plan.layout.ndim);
-        const auto visited = visits(plan.layout.ndim, ours.data(), count, [&](int k, int d) { return plan.stride(k, d); });
+        const auto visited = visits(plan.layout.ndim, ours.data(), count,
+                                    [&](int k, int d) { return plan.stride(k, d); });
         const auto wanted = visits(ndim, shape.data(), count, [&](int k, int d) -> std::int64_t {
             const Made& array = arrays[static_cast<std::size_t>(k)];
             const int own = d - (ndim - static_cast<int>(array.shape.size()));
-            return own < 0 || array.shape[static_cast<std::size_t>(own)] == 1 ? 0 : array.strides[static_cast<std::size_t>(own)];
+            return own < 0 || array.shape[static_cast<std::size_t>(own)] == 1
+                       ? 0
+                       : array.strides[static_cast<std::size_t>(own)];
         });
         ASSERT_EQ(visited, wanted) << made.text << " in round " << round;
         ASSERT_GE(static_cast<std::int64_t>(plan.grid) * plan.block, 1);
         if (plan.layout.strategy == Strategy::vector)
             for (int k = 0; k < count; ++k) {
-                if (plan.layout.access[static_cast<std::size_t>(k)] != Access::contiguous) continue;
-                const auto chunk = std::min<std::uint64_t>(16, plan.layout.lanes * arrays[static_cast<std::size_t>(k)].item);
-                ASSERT_EQ((arrays[static_cast<std::size_t>(k)].address - static_cast<std::uint64_t>(plan.shift) * arrays[static_cast<std::size_t>(k)].item) % chunk, 0u);
+                if (plan.layout.access[static_cast<std::size_t>(k)] != Access::contiguous)
+                    continue;
+                const auto chunk = std::min<std::uint64_t>(
+                    16, plan.layout.lanes * arrays[static_cast<std::size_t>(k)].item);
+                ASSERT_EQ((arrays[static_cast<std::size_t>(k)].address -
+                           static_cast<std::uint64_t>(plan.shift) *
+                               arrays[static_cast<std::size_t>(k)].item) %
+                              chunk,
+                          0u);
             }
     }
 }
@@ -231,13 +260,16 @@ TEST(Divisor, IsExactForEveryNumerator) {
         const DivisorNumbers numbers = make_divisor(divisor, false);
         const auto multiplier = static_cast<std::uint32_t>(numbers.multiplier);
         const auto high = static_cast<std::uint32_t>((x * multiplier) >> 32);
-        ASSERT_EQ((high + static_cast<std::uint32_t>(x)) >> numbers.shift, x / divisor) << x << " / " << divisor;
+        ASSERT_EQ((high + static_cast<std::uint32_t>(x)) >> numbers.shift, x / divisor)
+            << x << " / " << divisor;
 
-        const std::uint64_t wide_divisor = 1 + (random() >> (1 + random() % 62)), wide_x = random() >> 1;
+        const std::uint64_t wide_divisor = 1 + (random() >> (1 + random() % 62)),
+                            wide_x = random() >> 1;
         const DivisorNumbers wide = make_divisor(wide_divisor, true);
         __extension__ using Wide = unsigned __int128;
         const auto wide_high = static_cast<std::uint64_t>(Wide{wide_x} * wide.multiplier >> 64);
-        ASSERT_EQ((wide_high + wide_x) >> wide.shift, wide_x / wide_divisor) << wide_x << " / " << wide_divisor;
+        ASSERT_EQ((wide_high + wide_x) >> wide.shift, wide_x / wide_divisor)
+            << wide_x << " / " << wide_divisor;
     }
 }
 

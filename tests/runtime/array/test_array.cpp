@@ -35,7 +35,8 @@ template <class... Axis> std::array<std::int64_t, sizeof...(Axis)> axes(Axis... 
 
 TEST_F(Arrays, DimsHoldManyAxes) {
     Dims dims(std::size_t{9});
-    for (int k = 0; k < 9; ++k) dims[k] = k;
+    for (int k = 0; k < 9; ++k)
+        dims[k] = k;
     const Dims copy = dims; // NOLINT: the copy is the test
     Dims assigned{1, 2};
     assigned = copy;
@@ -67,14 +68,21 @@ TEST_F(Arrays, ImpossibleShapesAreRefused) {
     EXPECT_EQ(error_of([&] { (void)empty(Dims(std::size_t{65})); }),
               "maximum supported dimension for an ndarray is 64, found 65");
     const std::int64_t huge = std::int64_t{1} << 62;
-    EXPECT_NE(error_of([&] { (void)empty({huge, 8}); }).find("array is too big"), std::string::npos);
-    EXPECT_NE(error_of([&] { (void)empty({0, huge}); }).find("array is too big"), std::string::npos);
+    EXPECT_NE(error_of([&] {
+                  (void)empty({huge, 8});
+              }).find("array is too big"),
+              std::string::npos);
+    EXPECT_NE(error_of([&] {
+                  (void)empty({0, huge});
+              }).find("array is too big"),
+              std::string::npos);
     EXPECT_NE(error_of([&] { (void)empty({huge}); }).find("array is too big"), std::string::npos);
     EXPECT_THROW((void)empty({std::int64_t{1} << 40}), OutOfMemoryError);
 }
 
 TEST_F(Arrays, EmptyLikeKeepsTheOrderOfAxes) {
-    const Array model = transpose(empty({2, 3, 4}), axes(1, 2, 0)); // axes 3, 4, 2 with strides 16, 4, 48
+    const Array model =
+        transpose(empty({2, 3, 4}), axes(1, 2, 0)); // axes 3, 4, 2 with strides 16, 4, 48
     const auto strides = [&](LikeOrder order) {
         return empty_like(model, DType::float64, nullptr, order).strides();
     };
@@ -115,7 +123,9 @@ TEST_F(Arrays, ShapesBroadcast) {
     EXPECT_EQ(all({}), Dims{});
     EXPECT_EQ(all({{3, 1}, {4}, {}}), Dims({3, 4}));
     EXPECT_EQ(all({{0}, {1}}), Dims({0}));
-    EXPECT_EQ(error_of([&] { (void)all({{3}, {4}}); }),
+    EXPECT_EQ(error_of([&] {
+                  (void)all({{3}, {4}});
+              }),
               "operands could not be broadcast together with shapes (3,) (4,)");
     EXPECT_THROW((void)all({{0}, {2}}), ValueError);
     const Array row = empty({1, 3});
@@ -164,7 +174,8 @@ TEST_F(Arrays, AxesAreChecked) {
               "repeated axis in `source` argument");
     EXPECT_EQ(refusal([](A a) { return moveaxis(a, axes(0), axes(0, 1)); }),
               "`source` and `destination` arguments must have the same number of elements");
-    EXPECT_EQ(refusal([](A a) { return diagonal(a, 0, 1, 1); }), "axis1 and axis2 cannot be the same");
+    EXPECT_EQ(refusal([](A a) { return diagonal(a, 0, 1, 1); }),
+              "axis1 and axis2 cannot be the same");
     EXPECT_EQ(error_of([&] { (void)diagonal(empty({3})); }),
               "diag requires an array of at least two dimensions");
     EXPECT_EQ(diagonal(array, std::numeric_limits<std::int64_t>::min()).size(), 0);
@@ -190,7 +201,8 @@ TEST_F(Arrays, IndicesAreChecked) {
     };
     EXPECT_EQ(refusal(array, {5}), "index 5 is out of bounds for axis 0 with size 3");
     EXPECT_EQ(refusal(array, {NewAxis{}, -4}), "index -4 is out of bounds for axis 0 with size 3");
-    EXPECT_EQ(refusal(empty({3, 2}), {Ellipsis{}, 2}), "index 2 is out of bounds for axis 1 with size 2");
+    EXPECT_EQ(refusal(empty({3, 2}), {Ellipsis{}, 2}),
+              "index 2 is out of bounds for axis 1 with size 2");
     EXPECT_EQ(refusal(array, {1, 2}),
               "too many indices for array: array is 1-dimensional, but 2 were indexed");
     EXPECT_EQ(refusal(array, {Ellipsis{}, Ellipsis{}}),
@@ -216,7 +228,9 @@ TEST_F(Arrays, OtherDtypesSeeTheSameBytes) {
               "Changing the dtype of a 0d array is only supported if the itemsize is unchanged");
     EXPECT_EQ(error_of([&] { (void)view_dtype(transpose(array), DType::int8); }),
               "To change to a dtype of a different size, the last axis must be contiguous");
-    EXPECT_EQ(error_of([&] { (void)view_dtype(empty({2, 3}), DType::float64); }),
+    EXPECT_EQ(error_of([&] {
+                  (void)view_dtype(empty({2, 3}), DType::float64);
+              }),
               "When changing to a larger dtype, its size must be a divisor of the total size in "
               "bytes of the last axis of the array.");
 }

@@ -1,7 +1,7 @@
 // Devices by name, the current one of each thread, contexts that others change, and fork.
 #include "compiler/base/error.h"
-#include "runtime/host/host_driver.h"
 #include "runtime/device/device.h"
+#include "runtime/host/host_driver.h"
 #include "tests/runtime/fake_driver.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ template <class Call> std::string error_of(Call call) {
 // What `body` returns in a forked child.
 template <class Body> int in_child(Body body) {
     const pid_t child = fork();
-    if (child == 0) _exit(body());
+    if (child == 0)
+        _exit(body());
     int status = 0;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -60,7 +61,8 @@ TEST_F(Devices, AreMadeOnceAndFoundByName) {
 TEST_F(Devices, UnknownNamesAreRefusedWithTheKnownOnes) {
     EXPECT_EQ(error_of([] { (void)find_device("cuda:2"); }),
               "there is no device 'cuda:2': this machine has cuda:0, cuda:1, cpu");
-    for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "cuda:99999999999"})
+    for (const char* name :
+         {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "cuda:99999999999"})
         EXPECT_NE(error_of([&] { (void)find_device(name); }).find("cuda:0, cuda:1, cpu"),
                   std::string::npos)
             << name;
@@ -129,8 +131,10 @@ TEST_F(Devices, ManyThreadsMakeOneDevice) {
     std::vector<Device*> found(8);
     for (std::size_t k = 0; k < found.size(); ++k)
         threads.emplace_back([&, k] { found[k] = &find_device("cuda:1"); });
-    for (std::thread& thread : threads) thread.join();
-    for (Device* device : found) EXPECT_EQ(device, found[0]);
+    for (std::thread& thread : threads)
+        thread.join();
+    for (Device* device : found)
+        EXPECT_EQ(device, found[0]);
     EXPECT_EQ(fake.context_references(1), 1);
 }
 
@@ -143,12 +147,19 @@ TEST_F(Devices, AForkAfterwardsSaysWhatToDo) {
     set_current_device(device);
     const int answer = in_child([&] {
         const std::string expected = "use multiprocessing's 'spawn' or 'forkserver' start method";
-        const auto told = [&](auto call) { return error_of(call).find(expected) != std::string::npos; };
-        if (!told([] { (void)current_device(); })) return 1;
-        if (!told([] { (void)find_device("cuda:1"); })) return 2;
-        if (!told([&] { device.make_current(); })) return 3;
-        if (!told([] { (void)current_device(); })) return 4; // not only the first time
-        if (find_device("cpu").name() != "cpu") return 5;
+        const auto told = [&](auto call) {
+            return error_of(call).find(expected) != std::string::npos;
+        };
+        if (!told([] { (void)current_device(); }))
+            return 1;
+        if (!told([] { (void)find_device("cuda:1"); }))
+            return 2;
+        if (!told([&] { device.make_current(); }))
+            return 3;
+        if (!told([] { (void)current_device(); }))
+            return 4; // not only the first time
+        if (find_device("cpu").name() != "cpu")
+            return 5;
         set_current_device(find_device("cpu"));
         return current_device().is_cpu() ? 7 : 6;
     });

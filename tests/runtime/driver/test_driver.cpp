@@ -23,7 +23,8 @@ TEST(FakeDriver, RecordsCallsByTheirDocumentedNames) {
     ASSERT_EQ(fake.driver().api.cuMemAlloc(&block, 100), CUDA_SUCCESS);
     ASSERT_EQ(fake.driver().api.cuStreamSynchronize(nullptr), CUDA_SUCCESS);
     ASSERT_EQ(fake.driver().api.cuMemFree(block), CUDA_SUCCESS);
-    EXPECT_EQ(fake.calls(), (std::vector<std::string>{"cuMemAlloc", "cuStreamSynchronize", "cuMemFree"}));
+    EXPECT_EQ(fake.calls(),
+              (std::vector<std::string>{"cuMemAlloc", "cuStreamSynchronize", "cuMemFree"}));
     EXPECT_EQ(fake.count("cuMemFree"), 1u);
 }
 
@@ -87,7 +88,8 @@ TEST(FakeDriver, RunsWhatATestSaysAKernelDoes) {
     fake.set_kernel([&](const FakeLaunch& launch) { seen = *static_cast<int*>(launch.params[0]); });
     int value = 7;
     void* params[] = {&value};
-    EXPECT_EQ(api.cuLaunchKernel(kernel, 3, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuLaunchKernel(kernel, 3, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr),
+              CUDA_SUCCESS);
     EXPECT_EQ(seen, 7);
     ASSERT_EQ(fake.launches().size(), 1u);
     EXPECT_EQ(fake.launches()[0].function, "saxpy");
@@ -102,8 +104,9 @@ TEST(Check, TellsTheDeedTheNameAndTheNumber) {
         check(fake.driver().api, CUDA_ERROR_INVALID_VALUE, "allocate ", 12, " bytes");
         FAIL();
     } catch (const DriverError& error) {
-        EXPECT_STREQ(error.what(),
-                     "CUDA_ERROR_INVALID_VALUE (1): invalid argument, while trying to allocate 12 bytes");
+        EXPECT_STREQ(
+            error.what(),
+            "CUDA_ERROR_INVALID_VALUE (1): invalid argument, while trying to allocate 12 bytes");
         EXPECT_EQ(error.code(), 1);
         EXPECT_EQ(error.name(), "CUDA_ERROR_INVALID_VALUE");
     }

@@ -13,7 +13,8 @@
 namespace quern::test {
 namespace {
 
-[[maybe_unused]] const int four_threads = setenv("QUERN_NUM_THREADS", "4", 0); // before the host driver first asks
+[[maybe_unused]] const int four_threads =
+    setenv("QUERN_NUM_THREADS", "4", 0); // before the host driver first asks
 
 } // namespace
 

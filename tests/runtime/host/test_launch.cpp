@@ -24,9 +24,10 @@ ThreadTeam* immortal_team(int threads) { // workers never end
 
 class HostLaunchTest : public test::HostTest {
   protected:
-    CUresult launch(CUfunction function, unsigned blocks, unsigned threads, std::vector<void*> params, unsigned shared = 0,
-                    CUstream stream = nullptr) {
-        return api.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream, params.data(), nullptr);
+    CUresult launch(CUfunction function, unsigned blocks, unsigned threads,
+                    std::vector<void*> params, unsigned shared = 0, CUstream stream = nullptr) {
+        return api.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream,
+                                  params.data(), nullptr);
     }
 };
 
@@ -36,16 +37,19 @@ TEST_F(HostLaunchTest, ComputesOnRandomData) {
     for (int n : {0, 1, 255, 256, 257, 1000, 100000, 3000001}) {
         std::vector<float> x(n + 1), y(n + 1), expected(n + 1);
         for (auto* v : {&x, &y})
-            for (float& value : *v) value = static_cast<float>(random() % 1000);
+            for (float& value : *v)
+                value = static_cast<float>(random() % 1000);
         float a = 2.5f;
-        for (int i = 0; i < n; ++i) expected[i] = a * x[i] + y[i];
+        for (int i = 0; i < n; ++i)
+            expected[i] = a * x[i] + y[i];
         expected[n] = y[n];
         CUdeviceptr dx = 0, dy = 0;
         ASSERT_EQ(api.cuMemAlloc(&dx, x.size() * 4), CUDA_SUCCESS);
         ASSERT_EQ(api.cuMemAlloc(&dy, y.size() * 4), CUDA_SUCCESS);
         ASSERT_EQ(api.cuMemcpyHtoD(dx, x.data(), x.size() * 4), CUDA_SUCCESS);
         ASSERT_EQ(api.cuMemcpyHtoD(dy, y.data(), y.size() * 4), CUDA_SUCCESS);
-        ASSERT_EQ(launch(saxpy, static_cast<unsigned>(n / 256 + 1), 256, {&a, &dx, &dy, &n}), CUDA_SUCCESS);
+        ASSERT_EQ(launch(saxpy, static_cast<unsigned>(n / 256 + 1), 256, {&a, &dx, &dy, &n}),
+                  CUDA_SUCCESS);
         ASSERT_EQ(api.cuMemcpyDtoH(y.data(), dy, y.size() * 4), CUDA_SUCCESS);
         EXPECT_EQ(y, expected) << n;
         EXPECT_EQ(api.cuMemFree(dx), CUDA_SUCCESS);
@@ -55,13 +59,15 @@ TEST_F(HostLaunchTest, ComputesOnRandomData) {
 
 TEST_F(HostLaunchTest, CallsTheMathLibrary) {
     std::vector<double> x(100), y(100);
-    for (std::size_t i = 0; i < 100; ++i) x[i] = 0.01 * static_cast<double>(i);
+    for (std::size_t i = 0; i < 100; ++i)
+        x[i] = 0.01 * static_cast<double>(i);
     const double* px = x.data();
     double* py = y.data();
     ASSERT_EQ(launch(kernel("math"), 100, 1, {&px, &py}), CUDA_SUCCESS);
     constexpr int digits[] = {3, 1, 4, 1, 5, 9, 2, 6};
     for (std::size_t i = 0; i < 100; ++i)
-        EXPECT_NEAR(y[i], std::exp(x[i]) + (1.5 + static_cast<double>(i % 4)) * 3 + digits[i % 8], 1e-12);
+        EXPECT_NEAR(y[i], std::exp(x[i]) + (1.5 + static_cast<double>(i % 4)) * 3 + digits[i % 8],
+                    1e-12);
 }
 
 TEST_F(HostLaunchTest, RunsEveryBlockOnce) {
@@ -77,7 +83,8 @@ TEST_F(HostLaunchTest, RunsEveryBlockOnce) {
     std::vector<int> visits(5 * 7 * 11);
     int* p = visits.data();
     void* params[] = {&p};
-    ASSERT_EQ(api.cuLaunchKernel(kernel("visits"), 5, 7, 11, 2, 3, 4, 0, nullptr, params, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuLaunchKernel(kernel("visits"), 5, 7, 11, 2, 3, 4, 0, nullptr, params, nullptr),
+              CUDA_SUCCESS);
     EXPECT_EQ(visits, std::vector<int>(5 * 7 * 11, 1));
 }
 
@@ -91,13 +98,17 @@ TEST_F(HostLaunchTest, TakesArgumentsInOneBuffer) {
         int n;
     } args{a, x.data(), y.data(), 10};
     std::size_t bytes = sizeof args;
-    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &args, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &args, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
     const CUfunction saxpy = kernel("saxpy");
-    ASSERT_EQ(api.cuLaunchKernel(saxpy, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuLaunchKernel(saxpy, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra),
+              CUDA_SUCCESS);
     EXPECT_EQ(y, std::vector<float>(10, 7.f));
     bytes = 20;
-    EXPECT_EQ(api.cuLaunchKernel(saxpy, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_EQ(api.cuLaunchKernel(saxpy, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuLaunchKernel(saxpy, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuLaunchKernel(saxpy, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr),
+              CUDA_ERROR_INVALID_VALUE);
     char big[2000];
     std::memset(big, 1, sizeof big);
     int sum = 0;
@@ -108,7 +119,8 @@ TEST_F(HostLaunchTest, TakesArgumentsInOneBuffer) {
 
 TEST_F(HostLaunchTest, KeepsTheLimitsOfCuda) {
     const CUfunction empty = kernel("empty");
-    const auto shape = [&](unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared) {
+    const auto shape = [&](unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                           unsigned bz, unsigned shared) {
         return api.cuLaunchKernel(empty, gx, gy, gz, bx, by, bz, shared, nullptr, nullptr, nullptr);
     };
     EXPECT_EQ(shape(1, 1, 1, 1024, 1, 1, 48 * 1024), CUDA_SUCCESS);
@@ -126,7 +138,8 @@ TEST_F(HostLaunchTest, KeepsTheLimitsOfCuda) {
     EXPECT_EQ(shape(1, 1, 1, 33, 32, 1, 0), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(shape(1, 1, 1, 1, 1, 1, 48 * 1024 + 1), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(launch(nullptr, 1, 1, {}), CUDA_ERROR_INVALID_HANDLE);
-    EXPECT_EQ(launch(empty, 1, 1, {}, 0, reinterpret_cast<CUstream>(0x1234)), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(launch(empty, 1, 1, {}, 0, reinterpret_cast<CUstream>(0x1234)),
+              CUDA_ERROR_INVALID_HANDLE);
     EXPECT_EQ(launch(kernel("use_shared"), 1, 257, {nullptr}), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -135,16 +148,19 @@ TEST_F(HostLaunchTest, GivesEachWorkerItsSharedMemory) {
     std::vector<long> out(500);
     long* p = out.data();
     ASSERT_EQ(launch(function, 500, 32, {&p}, 40000), CUDA_SUCCESS);
-    for (std::size_t b = 0; b < 500; ++b) EXPECT_EQ(out[b], static_cast<signed char>(b));
+    for (std::size_t b = 0; b < 500; ++b)
+        EXPECT_EQ(out[b], static_cast<signed char>(b));
     EXPECT_EQ(launch(function, 1, 32, {&p}, 48 * 1024 - 63), CUDA_ERROR_INVALID_VALUE);
     constexpr auto limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     EXPECT_EQ(api.cuFuncSetAttribute(function, limit, 227 * 1024), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuFuncSetAttribute(function, limit, 227 * 1024 - 64), CUDA_SUCCESS);
     EXPECT_EQ(launch(function, 4, 32, {&p}, 227 * 1024 - 64), CUDA_SUCCESS);
     int value = 0;
-    EXPECT_EQ(api.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+              CUDA_SUCCESS);
     EXPECT_EQ(value, 64);
-    EXPECT_EQ(api.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+              CUDA_SUCCESS);
     EXPECT_EQ(value, 256);
 }
 
@@ -168,7 +184,8 @@ TEST_F(HostLaunchTest, IsRightFromManyThreadsAtOnce) {
             CUstream stream = nullptr;
             const bool owns = t % 4 == 1 || t % 4 == 2;
             const unsigned flags = t % 4 == 1 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-            if (t % 4 == 3) stream = CU_STREAM_PER_THREAD;
+            if (t % 4 == 3)
+                stream = CU_STREAM_PER_THREAD;
             ASSERT_EQ(owns ? api.cuStreamCreate(&stream, flags) : CUDA_SUCCESS, CUDA_SUCCESS);
             std::vector<int> visits(300);
             int* p = visits.data();
@@ -176,13 +193,15 @@ TEST_F(HostLaunchTest, IsRightFromManyThreadsAtOnce) {
             for (int round = 0; round < 200; ++round) {
                 ASSERT_EQ(launch(function, 300, 1, {&p, &work}, 0, stream), CUDA_SUCCESS);
                 long value = t;
-                ASSERT_EQ(launch(append, 1, 1, {&plog, &value}), CUDA_SUCCESS); // the legacy stream orders them all
+                ASSERT_EQ(launch(append, 1, 1, {&plog, &value}),
+                          CUDA_SUCCESS); // the legacy stream orders them all
             }
             EXPECT_EQ(api.cuStreamSynchronize(stream), CUDA_SUCCESS);
             EXPECT_EQ(visits, std::vector<int>(300, 200));
             ASSERT_EQ(owns ? api.cuStreamDestroy(stream) : CUDA_SUCCESS, CUDA_SUCCESS);
         });
-    for (auto& thread : threads) thread.join();
+    for (auto& thread : threads)
+        thread.join();
     EXPECT_EQ(log[0], 8 * 200);
 }
 
@@ -191,11 +210,13 @@ TEST_F(HostLaunchTest, WorksInAForkedChild) {
     std::vector<int> visits(1000);
     int* p = visits.data();
     int work = 5000;
-    ASSERT_EQ(launch(function, 1000, 1, {&p, &work}), CUDA_SUCCESS); // the team is at work from here on
+    ASSERT_EQ(launch(function, 1000, 1, {&p, &work}),
+              CUDA_SUCCESS); // the team is at work from here on
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
-        const bool ok = launch(function, 1000, 1, {&p, &work}) == CUDA_SUCCESS && visits == std::vector<int>(1000, 2) &&
+        const bool ok = launch(function, 1000, 1, {&p, &work}) == CUDA_SUCCESS &&
+                        visits == std::vector<int>(1000, 2) &&
                         api.cuCtxSynchronize() == CUDA_SUCCESS;
         _exit(ok ? 0 : 1);
     }
@@ -212,9 +233,11 @@ TEST(ThreadTeam, CoversEveryRangeWithAnyNumberOfThreads) {
             for (std::uint64_t chunk : {0u, 1u, 3u, 64u}) {
                 std::vector<std::atomic<int>> seen(count + 5);
                 team->run(5, count + 5, chunk, [&](std::uint64_t first, std::uint64_t last) {
-                    for (auto i = first; i < last; ++i) ++seen[i];
+                    for (auto i = first; i < last; ++i)
+                        ++seen[i];
                 });
-                for (std::uint64_t i = 0; i < count + 5; ++i) ASSERT_EQ(seen[i], i >= 5 ? 1 : 0);
+                for (std::uint64_t i = 0; i < count + 5; ++i)
+                    ASSERT_EQ(seen[i], i >= 5 ? 1 : 0);
             }
     }
 }
@@ -227,12 +250,14 @@ TEST(ThreadTeam, ServesManyCallers) {
         callers.emplace_back([&] {
             for (int round = 0; round < 500; ++round) {
                 std::atomic<std::uint64_t> mine{0};
-                team->run(0, 100, 7, [&](std::uint64_t first, std::uint64_t last) { mine += last - first; });
+                team->run(0, 100, 7,
+                          [&](std::uint64_t first, std::uint64_t last) { mine += last - first; });
                 ASSERT_EQ(mine, 100u);
                 total += mine;
             }
         });
-    for (auto& caller : callers) caller.join();
+    for (auto& caller : callers)
+        caller.join();
     EXPECT_EQ(total, 8u * 500 * 100);
 }
 
@@ -243,13 +268,16 @@ TEST_F(HostLaunchTest, DISABLED_Figures) {
         std::vector<double> times;
         for (int r = 0; r < rounds; ++r) {
             const auto start = Clock::now();
-            for (int i = 0; i < inner; ++i) body();
-            times.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count() / inner);
+            for (int i = 0; i < inner; ++i)
+                body();
+            times.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count() /
+                            inner);
         }
         std::ranges::sort(times);
         return times[times.size() / 2];
     };
-    const CUfunction empty = kernel("empty"), saxpy = kernel("saxpy"), visits = kernel("slow_visits");
+    const CUfunction empty = kernel("empty"), saxpy = kernel("saxpy"),
+                     visits = kernel("slow_visits");
     CUstream own = nullptr, blocking = nullptr;
     api.cuStreamCreate(&own, CU_STREAM_NON_BLOCKING);
     api.cuStreamCreate(&blocking, CU_STREAM_DEFAULT);
@@ -262,9 +290,13 @@ TEST_F(HostLaunchTest, DISABLED_Figures) {
     int* ps = seen.data();
     void* four[] = {&a, &px, &py, &n};
     void* two[] = {&ps, &work};
-    const auto report = [](const char* what, double ns) { std::printf("%-52s %10.1f ns\n", what, ns); };
+    const auto report = [](const char* what, double ns) {
+        std::printf("%-52s %10.1f ns\n", what, ns);
+    };
     const auto empty_on = [&](CUstream s) {
-        return median_ns(101, 1000, [&] { api.cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr); });
+        return median_ns(101, 1000, [&] {
+            api.cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr);
+        });
     };
     report("empty kernel, one block, null stream", empty_on(nullptr));
     report("empty kernel, one block, blocking stream", empty_on(blocking));
@@ -276,7 +308,8 @@ TEST_F(HostLaunchTest, DISABLED_Figures) {
         work = loops;
         report(("64 blocks of " + std::to_string(loops) + " volatile increments").c_str(),
                median_ns(31, loops > 1000 ? 2 : 100, [&] {
-                   api.cuLaunchKernel(visits, static_cast<unsigned>(count), 1, 1, 1, 1, 1, 0, nullptr, two, nullptr);
+                   api.cuLaunchKernel(visits, static_cast<unsigned>(count), 1, 1, 1, 1, 1, 0,
+                                      nullptr, two, nullptr);
                }));
     }
     report("load and unload of a module", median_ns(31, 10, [&] {
@@ -296,7 +329,8 @@ TEST_F(HostLaunchTest, DISABLED_Figures) {
     CUevent event = nullptr;
     api.cuEventCreate(&event, 0);
     report("record an event", median_ns(31, 1000, [&] { api.cuEventRecord(event, nullptr); }));
-    report("synchronise an idle stream", median_ns(31, 1000, [&] { api.cuStreamSynchronize(nullptr); }));
+    report("synchronise an idle stream",
+           median_ns(31, 1000, [&] { api.cuStreamSynchronize(nullptr); }));
 }
 
 } // namespace

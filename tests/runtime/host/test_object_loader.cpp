@@ -1,4 +1,5 @@
-// The loader: every relocation a compiler makes, everything it must refuse, and objects with bits flipped.
+// The loader: every relocation a compiler makes, everything it must refuse, and objects with bits
+// flipped.
 #include "runtime/host/object_loader.h"
 #include "tests/runtime/host/objects.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 using test::compile_c;
 
-std::string refusal(std::span<const std::byte> image, CUresult expected = CUDA_ERROR_INVALID_IMAGE) {
+std::string refusal(std::span<const std::byte> image,
+                    CUresult expected = CUDA_ERROR_INVALID_IMAGE) {
     LoadProblem problem;
     EXPECT_EQ(LoadedObject::load(image, problem), nullptr);
     EXPECT_EQ(problem.status, expected) << problem.text;
@@ -22,8 +24,9 @@ std::string refusal(std::span<const std::byte> image, CUresult expected = CUDA_E
 }
 
 TEST(ObjectLoader, RunsCodeThatUsesEverySectionAndTheOutside) {
-    for (const char* options : {"-fPIC -O2", "-fPIC -O0", "-fPIC -O3 -ffunction-sections -fdata-sections -g",
-                                "-fPIC -O2 -fno-plt", "-fPIC -O2 -fcommon -fno-jump-tables"}) {
+    for (const char* options :
+         {"-fPIC -O2", "-fPIC -O0", "-fPIC -O3 -ffunction-sections -fdata-sections -g",
+          "-fPIC -O2 -fno-plt", "-fPIC -O2 -fcommon -fno-jump-tables"}) {
         const auto image = compile_c(R"(
 #include <math.h>
 #include <string.h>
@@ -54,16 +57,22 @@ TEST(ObjectLoader, LeavesNoPageWritableAndExecutable) {
     ASSERT_NE(object, nullptr);
     std::FILE* maps = std::fopen("/proc/self/maps", "r");
     char line[512];
-    while (std::fgets(line, sizeof line, maps)) EXPECT_EQ(std::strstr(line, "rwxp"), nullptr) << line;
+    while (std::fgets(line, sizeof line, maps))
+        EXPECT_EQ(std::strstr(line, "rwxp"), nullptr) << line;
     std::fclose(maps);
 }
 
 TEST(ObjectLoader, RefusesWhatItCannotLoad) {
-    EXPECT_NE(refusal(compile_c("int a; int* f(void) { return &a; }", "-fno-pic -mcmodel=kernel -O2")).find("relocation"),
-              std::string::npos);
-    EXPECT_NE(refusal(compile_c("__attribute__((constructor)) void f(void) {}")).find("constructors"), std::string::npos);
-    EXPECT_NE(refusal(compile_c("_Thread_local int t; int f(void) { return t; }")).find("thread-local"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal(compile_c("int a; int* f(void) { return &a; }", "-fno-pic -mcmodel=kernel -O2"))
+            .find("relocation"),
+        std::string::npos);
+    EXPECT_NE(
+        refusal(compile_c("__attribute__((constructor)) void f(void) {}")).find("constructors"),
+        std::string::npos);
+    EXPECT_NE(
+        refusal(compile_c("_Thread_local int t; int f(void) { return t; }")).find("thread-local"),
+        std::string::npos);
     EXPECT_NE(refusal(compile_c("void nowhere(void); void f(void) { nowhere(); }"),
                       CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND)
                   .find("nowhere"),
@@ -73,28 +82,33 @@ TEST(ObjectLoader, RefusesWhatItCannotLoad) {
     std::memcpy(other.data() + offsetof(Elf64_Ehdr, e_machine), &machine, 2);
     refusal(other, CUDA_ERROR_NO_BINARY_FOR_GPU);
     refusal({});
-    refusal(std::as_bytes(std::span("plain text, no object at all: sixty-four bytes of it, or a little more")));
+    refusal(std::as_bytes(
+        std::span("plain text, no object at all: sixty-four bytes of it, or a little more")));
 }
 
 TEST(ObjectLoader, RefusesEveryTruncation) {
     const auto& image = test::kernels_object();
     for (std::size_t bytes = 0; bytes < image.size(); bytes += bytes < 128 ? 1 : 37) {
-        const std::vector<std::byte> part(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(bytes));
+        const std::vector<std::byte> part(image.begin(),
+                                          image.begin() + static_cast<std::ptrdiff_t>(bytes));
         LoadProblem problem;
         EXPECT_EQ(LoadedObject::load(part, problem), nullptr) << bytes;
     }
 }
 
-// Flips bits in the tables of a real object. Loading may work or not; it must not crash, nor run anything.
+// Flips bits in the tables of a real object. Loading may work or not; it must not crash, nor run
+// anything.
 TEST(ObjectLoader, SurvivesFlippedBits) {
     const auto& good = test::kernels_object();
     Elf64_Ehdr header;
     std::memcpy(&header, good.data(), sizeof header);
-    std::vector<std::pair<std::size_t, std::size_t>> ranges{{0, sizeof header}, {header.e_shoff, good.size()}};
+    std::vector<std::pair<std::size_t, std::size_t>> ranges{{0, sizeof header},
+                                                            {header.e_shoff, good.size()}};
     for (std::size_t i = 0; i < header.e_shnum; ++i) {
         Elf64_Shdr section;
         std::memcpy(&section, good.data() + header.e_shoff + i * sizeof section, sizeof section);
-        if (section.sh_type == SHT_RELA || section.sh_type == SHT_SYMTAB || section.sh_type == SHT_STRTAB)
+        if (section.sh_type == SHT_RELA || section.sh_type == SHT_SYMTAB ||
+            section.sh_type == SHT_STRTAB)
             ranges.emplace_back(section.sh_offset, section.sh_offset + section.sh_size);
     }
     std::mt19937 random(1);
@@ -104,11 +118,13 @@ TEST(ObjectLoader, SurvivesFlippedBits) {
         const int flips = 1 + static_cast<int>(random() % 3);
         for (int k = 0; k < flips; ++k) {
             const auto [first, last] = ranges[random() % ranges.size()];
-            if (first != last) image[first + random() % (last - first)] ^= std::byte(1u << (random() % 8));
+            if (first != last)
+                image[first + random() % (last - first)] ^= std::byte(1u << (random() % 8));
         }
         LoadProblem problem;
         loaded += LoadedObject::load(image, problem) != nullptr;
-        if (round % 4 == 0) (void)copy_image(image.data()); // the length, from damaged headers
+        if (round % 4 == 0)
+            (void)copy_image(image.data()); // the length, from damaged headers
     }
     EXPECT_GT(loaded, 0);
     EXPECT_LT(loaded, 8000);
@@ -120,7 +136,8 @@ TEST(ObjectLoader, FindsTheLengthOfAnImage) {
     ASSERT_TRUE(copy.has_value());
     EXPECT_EQ(copy->size(), image.size());
     EXPECT_EQ(*copy, image);
-    EXPECT_FALSE(copy_image("not an object, but long enough to hold what would be a header of one").has_value());
+    EXPECT_FALSE(copy_image("not an object, but long enough to hold what would be a header of one")
+                     .has_value());
     EXPECT_FALSE(copy_image(reinterpret_cast<const void*>(std::uintptr_t{4096})).has_value());
 }
 
@@ -135,7 +152,8 @@ TEST_F(HostModule, SaysWhatIsWrongInTheErrorLog) {
     EXPECT_EQ(api.cuModuleLoadDataEx(&failed, image.data(), 2, options, values),
               CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
     EXPECT_STREQ(log, "undefined symbol nowhere");
-    EXPECT_EQ(api.cuModuleLoadData(&failed, "PTX, say: .version 8.0 .target sm_90, and some more text to be read"),
+    EXPECT_EQ(api.cuModuleLoadData(
+                  &failed, "PTX, say: .version 8.0 .target sm_90, and some more text to be read"),
               CUDA_ERROR_INVALID_IMAGE);
     EXPECT_EQ(api.cuModuleLoadData(&failed, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
@@ -165,7 +183,8 @@ TEST_F(HostModule, FindsFunctionsAndVariables) {
     EXPECT_EQ(values[15], 5);
     EXPECT_EQ(api.cuMemcpyDtoH(values, address, bytes + 1), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuModuleGetGlobal(&address, &bytes, loaded, "pick"), CUDA_ERROR_NOT_FOUND);
-    EXPECT_EQ(api.cuModuleGetGlobal(&address, &bytes, nullptr, "counters"), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(api.cuModuleGetGlobal(&address, &bytes, nullptr, "counters"),
+              CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(HostModule, ForgetsHandlesWhenUnloaded) {
@@ -173,7 +192,8 @@ TEST_F(HostModule, ForgetsHandlesWhenUnloaded) {
     const CUmodule stale = loaded;
     EXPECT_EQ(api.cuModuleUnload(std::exchange(loaded, nullptr)), CUDA_SUCCESS);
     EXPECT_EQ(api.cuModuleUnload(stale), CUDA_ERROR_INVALID_HANDLE);
-    EXPECT_EQ(api.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(api.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+              CUDA_ERROR_INVALID_HANDLE);
 }
 
 } // namespace

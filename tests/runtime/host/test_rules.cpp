@@ -1,4 +1,5 @@
-// Rules that every real provider keeps: each test runs on the host driver, and on libcuda where there is a GPU.
+// Rules that every real provider keeps: each test runs on the host driver, and on libcuda where
+// there is a GPU.
 #include "tests/runtime/host/objects.h"
 
 #include <climits>
@@ -13,8 +14,10 @@ class DriverRules : public testing::TestWithParam<const char*> {
   protected:
     void SetUp() override {
         std::string why;
-        const Driver* driver = std::string_view(GetParam()) == "host" ? &host_driver() : find_cuda_driver(&why);
-        if (driver == nullptr) GTEST_SKIP() << why;
+        const Driver* driver =
+            std::string_view(GetParam()) == "host" ? &host_driver() : find_cuda_driver(&why);
+        if (driver == nullptr)
+            GTEST_SKIP() << why;
         api = driver->api;
         on_cpu = driver->executes_on_cpu;
         ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
@@ -25,9 +28,11 @@ class DriverRules : public testing::TestWithParam<const char*> {
         ASSERT_EQ(api.cuMemAlloc(&block, 4096), CUDA_SUCCESS);
     }
     void TearDown() override {
-        if (context == nullptr) return;
+        if (context == nullptr)
+            return;
         EXPECT_EQ(api.cuMemFree(block), CUDA_SUCCESS);
-        for (CUstream each : {stream, other, blocking}) EXPECT_EQ(api.cuStreamDestroy(each), CUDA_SUCCESS);
+        for (CUstream each : {stream, other, blocking})
+            EXPECT_EQ(api.cuStreamDestroy(each), CUDA_SUCCESS);
         EXPECT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
         EXPECT_EQ(api.cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
     }
@@ -65,18 +70,25 @@ TEST_P(DriverRules, DevicesDescribeThemselves) {
     EXPECT_GT(bytes, std::size_t{64} << 20);
     EXPECT_LE(free_bytes, total);
     const std::pair<CUdevice_attribute, int> rows[] = {
-        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024}, {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},       {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, INT_MAX},     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},       {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, INT_MAX},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+        {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
     };
     for (const auto& [attribute, expected] : rows) {
         ASSERT_EQ(api.cuDeviceGetAttribute(&value, attribute, device), CUDA_SUCCESS);
         EXPECT_EQ(value, expected) << attribute;
     }
-    EXPECT_EQ(api.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(0), device), CUDA_ERROR_INVALID_VALUE);
-    ASSERT_EQ(api.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(0), device),
+              CUDA_ERROR_INVALID_VALUE);
+    ASSERT_EQ(api.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+              CUDA_SUCCESS);
     EXPECT_GE(value, 1);
     const char* text = nullptr;
     EXPECT_EQ(api.cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text), CUDA_SUCCESS);
@@ -128,13 +140,15 @@ TEST_P(DriverRules, AllocationsAreAlignedAndChecked) {
 
 TEST_P(DriverRules, CopiesAndFills) {
     std::vector<int> from(1024), to(1024);
-    for (int i = 0; i < 1024; ++i) from[i] = i;
+    for (int i = 0; i < 1024; ++i)
+        from[i] = i;
     EXPECT_EQ(api.cuMemcpyHtoD(block, from.data(), 4096), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemcpyDtoDAsync(block, block + 2048, 1024, stream), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemsetD32Async(block + 1024, 99, 10, stream), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemcpyDtoHAsync(to.data(), block, 4096, stream), CUDA_SUCCESS);
     EXPECT_EQ(api.cuStreamSynchronize(stream), CUDA_SUCCESS);
-    for (int i = 0; i < 1024; ++i) EXPECT_EQ(to[i], i < 256 ? i + 512 : i < 266 ? 99 : i) << i;
+    for (int i = 0; i < 1024; ++i)
+        EXPECT_EQ(to[i], i < 256 ? i + 512 : i < 266 ? 99 : i) << i;
     EXPECT_EQ(api.cuMemsetD16(block, 0x1234, 2), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemsetD8(block + 4, 0xab, 4), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemcpy(reinterpret_cast<CUdeviceptr>(to.data()), block, 8), CUDA_SUCCESS);
@@ -153,7 +167,8 @@ TEST_P(DriverRules, CopiesAndFills) {
 TEST_P(DriverRules, LargeCopiesAreWhole) {
     const std::size_t count = (std::size_t{24} << 20) / 4 + 3;
     std::vector<unsigned> from(count), to(count);
-    for (std::size_t i = 0; i < count; ++i) from[i] = static_cast<unsigned>(i * 2654435761u);
+    for (std::size_t i = 0; i < count; ++i)
+        from[i] = static_cast<unsigned>(i * 2654435761u);
     CUdeviceptr a = 0, b = 0;
     ASSERT_EQ(api.cuMemAlloc(&a, count * 4), CUDA_SUCCESS);
     ASSERT_EQ(api.cuMemAlloc(&b, count * 4), CUDA_SUCCESS);
@@ -170,7 +185,8 @@ TEST_P(DriverRules, LargeCopiesAreWhole) {
 
 TEST_P(DriverRules, TwoDimensionalCopies) {
     std::vector<char> from(8 * 5), to(4 * 3, 'z');
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i);
+    for (std::size_t i = 0; i < from.size(); ++i)
+        from[i] = static_cast<char>(i);
     ASSERT_EQ(api.cuMemcpyHtoD(block, from.data(), from.size()), CUDA_SUCCESS);
     CUDA_MEMCPY2D how{};
     how.srcMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -185,7 +201,8 @@ TEST_P(DriverRules, TwoDimensionalCopies) {
     how.Height = 3;
     EXPECT_EQ(api.cuMemcpy2D(&how), CUDA_SUCCESS);
     for (std::size_t r = 0; r < 3; ++r)
-        for (std::size_t c = 0; c < 4; ++c) EXPECT_EQ(to[r * 4 + c], static_cast<char>((r + 1) * 8 + c + 2));
+        for (std::size_t c = 0; c < 4; ++c)
+            EXPECT_EQ(to[r * 4 + c], static_cast<char>((r + 1) * 8 + c + 2));
     how.srcPitch = 5;
     EXPECT_EQ(api.cuMemcpy2D(&how), CUDA_ERROR_INVALID_VALUE);
 }
@@ -199,24 +216,28 @@ TEST_P(DriverRules, PointersTellWhereTheyCameFrom) {
     unsigned type = 0;
     int ordinal = -1;
     CUcontext owner = nullptr;
-    EXPECT_EQ(api.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block + 1), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block + 1),
+              CUDA_SUCCESS);
     EXPECT_EQ(type, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
-    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                   CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR};
+    CUpointer_attribute asked[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR};
     void* answers[] = {&type, &ordinal, &owner, &base};
     EXPECT_EQ(api.cuPointerGetAttributes(4, asked, answers, block + 8), CUDA_SUCCESS);
     EXPECT_EQ(ordinal, 0);
     EXPECT_EQ(owner, context);
     int mine = 0;
     const auto foreign = reinterpret_cast<CUdeviceptr>(&mine);
-    EXPECT_EQ(api.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, foreign), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, foreign),
+              CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuPointerGetAttributes(4, asked, answers, foreign), CUDA_SUCCESS);
     EXPECT_EQ(type, 0u);
     EXPECT_EQ(ordinal, -2);
     EXPECT_EQ(owner, nullptr);
     void* pinned = nullptr;
     ASSERT_EQ(api.cuMemHostAlloc(&pinned, 64, 0), CUDA_SUCCESS);
-    EXPECT_EQ(api.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(pinned)),
+    EXPECT_EQ(api.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        reinterpret_cast<CUdeviceptr>(pinned)),
               CUDA_SUCCESS);
     EXPECT_EQ(type, static_cast<unsigned>(CU_MEMORYTYPE_HOST));
     EXPECT_EQ(api.cuMemFreeHost(pinned), CUDA_SUCCESS);
@@ -225,7 +246,8 @@ TEST_P(DriverRules, PointersTellWhereTheyCameFrom) {
 TEST_P(DriverRules, HostMemoryIsRegisteredOnce) {
     std::vector<char> memory(1 << 16);
     EXPECT_EQ(api.cuMemHostRegister(memory.data(), memory.size(), 0), CUDA_SUCCESS);
-    EXPECT_EQ(api.cuMemHostRegister(memory.data(), memory.size(), 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    EXPECT_EQ(api.cuMemHostRegister(memory.data(), memory.size(), 0),
+              CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     EXPECT_EQ(api.cuMemHostUnregister(memory.data()), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemHostUnregister(memory.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
@@ -255,7 +277,8 @@ TEST_P(DriverRules, StreamsAndEvents) {
     EXPECT_EQ(api.cuStreamQuery(stream), CUDA_SUCCESS);
     EXPECT_EQ(api.cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
     EXPECT_EQ(api.cuStreamSynchronize(CU_STREAM_PER_THREAD), CUDA_SUCCESS);
-    for (CUevent each : {start, end, untimed}) EXPECT_EQ(api.cuEventDestroy(each), CUDA_SUCCESS);
+    for (CUevent each : {start, end, untimed})
+        EXPECT_EQ(api.cuEventDestroy(each), CUDA_SUCCESS);
     CUstream bad = nullptr;
     EXPECT_EQ(api.cuStreamCreate(&bad, 77), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuEventCreate(&start, 1u << 20), CUDA_ERROR_INVALID_VALUE);
@@ -267,10 +290,12 @@ TEST_P(DriverRules, CapturesRecordInsteadOfRunning) {
     CUstreamCaptureStatus status{};
     int value = 0;
     EXPECT_EQ(api.cuMemsetD32(block, 1, 1), CUDA_SUCCESS);
-    EXPECT_EQ(api.cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(api.cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
+              CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT_EQ(api.cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
     ASSERT_EQ(api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
-    EXPECT_EQ(api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_ILLEGAL_STATE);
+    EXPECT_EQ(api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+              CUDA_ERROR_ILLEGAL_STATE);
     EXPECT_EQ(api.cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
     EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     EXPECT_EQ(api.cuMemsetD32Async(block, 2, 1, stream), CUDA_SUCCESS);
@@ -330,7 +355,8 @@ TEST_P(DriverRules, TheLegacyStreamIsShutWhileABlockingOneCaptures) {
     ASSERT_EQ(api.cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemsetD8Async(block, 0, 1, nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     (void)api.cuStreamEndCapture(blocking, &graph);
-    if (graph != nullptr) api.cuGraphDestroy(graph);
+    if (graph != nullptr)
+        api.cuGraphDestroy(graph);
     EXPECT_EQ(api.cuMemsetD8Async(block, 0, 1, nullptr), CUDA_SUCCESS);
 }
 

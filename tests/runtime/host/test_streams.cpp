@@ -32,14 +32,17 @@ class HostStreams : public test::HostTest {
         append_kernel = kernel("append");
     }
     void TearDown() override {
-        for (CUstream stream : {one, two, blocking}) EXPECT_EQ(api.cuStreamDestroy(stream), CUDA_SUCCESS);
-        for (CUevent each : {event, later}) EXPECT_EQ(api.cuEventDestroy(each), CUDA_SUCCESS);
+        for (CUstream stream : {one, two, blocking})
+            EXPECT_EQ(api.cuStreamDestroy(stream), CUDA_SUCCESS);
+        for (CUevent each : {event, later})
+            EXPECT_EQ(api.cuEventDestroy(each), CUDA_SUCCESS);
         HostTest::TearDown();
     }
     void append(long value, CUstream stream) {
         long* p = log;
         void* params[] = {&p, &value};
-        ASSERT_EQ(api.cuLaunchKernel(append_kernel, 1, 1, 1, 1, 1, 1, 0, stream, params, nullptr), CUDA_SUCCESS);
+        ASSERT_EQ(api.cuLaunchKernel(append_kernel, 1, 1, 1, 1, 1, 1, 0, stream, params, nullptr),
+                  CUDA_SUCCESS);
     }
     [[nodiscard]] std::vector<long> logged() const { return {log + 1, log + 1 + log[0]}; }
     void expect_log(const std::vector<long>& expected) {
@@ -56,7 +59,8 @@ class HostStreams : public test::HostTest {
 TEST_F(HostStreams, KeepOrderBehindAWaitingHostFunction) {
     Gate gate;
     append(1, one);
-    ASSERT_EQ(api.cuLaunchHostFunc(one, Gate::wait, &gate), CUDA_SUCCESS); // returns although the gate is shut
+    ASSERT_EQ(api.cuLaunchHostFunc(one, Gate::wait, &gate),
+              CUDA_SUCCESS); // returns although the gate is shut
     append(2, one);
     EXPECT_EQ(api.cuStreamQuery(one), CUDA_ERROR_NOT_READY);
     ASSERT_EQ(api.cuEventRecord(event, one), CUDA_SUCCESS);
@@ -64,7 +68,8 @@ TEST_F(HostStreams, KeepOrderBehindAWaitingHostFunction) {
     ASSERT_EQ(api.cuStreamWaitEvent(two, event, 0), CUDA_SUCCESS);
     append(3, two);
     EXPECT_EQ(api.cuStreamQuery(two), CUDA_ERROR_NOT_READY);
-    EXPECT_EQ(api.cuStreamQuery(nullptr), CUDA_SUCCESS); // non-blocking streams are none of its business
+    EXPECT_EQ(api.cuStreamQuery(nullptr),
+              CUDA_SUCCESS); // non-blocking streams are none of its business
     append(0, nullptr);
     EXPECT_EQ(logged(), (std::vector<long>{1, 0}));
     gate.open.release();
@@ -104,7 +109,8 @@ TEST_F(HostStreams, SynchronousCopiesWaitAndAsynchronousOnesTakeTheirSource) {
         std::this_thread::sleep_for(20ms);
         gate.open.release();
     });
-    ASSERT_EQ(api.cuMemcpyDtoH(&result, block, 4), CUDA_SUCCESS); // on the legacy stream, so after it all
+    ASSERT_EQ(api.cuMemcpyDtoH(&result, block, 4),
+              CUDA_SUCCESS); // on the legacy stream, so after it all
     EXPECT_TRUE(gate.passed);
     EXPECT_EQ(result, 1);
     opener.join();
@@ -170,7 +176,8 @@ TEST_F(HostStreams, EventsMeasureTime) {
     gate.open.release();
     ASSERT_EQ(api.cuEventSynchronize(later), CUDA_SUCCESS);
     ASSERT_EQ(api.cuEventElapsedTime(&ms, event, later), CUDA_SUCCESS);
-    ASSERT_EQ(api.cuEventRecord(later, two), CUDA_SUCCESS); // a pending recording is forgotten by a finished one
+    ASSERT_EQ(api.cuEventRecord(later, two),
+              CUDA_SUCCESS); // a pending recording is forgotten by a finished one
     EXPECT_EQ(api.cuEventQuery(later), CUDA_SUCCESS);
 }
 
@@ -206,13 +213,15 @@ TEST_F(HostStreams, AGraphReplaysWhatWasRecorded) {
     ASSERT_EQ(api.cuGraphInstantiate(&exec, graph, 0), CUDA_SUCCESS);
     ASSERT_EQ(api.cuGraphDestroy(graph), CUDA_SUCCESS);
     EXPECT_EQ(api.cuGraphDestroy(graph), CUDA_ERROR_INVALID_HANDLE);
-    for (int i = 0; i < 3; ++i) ASSERT_EQ(api.cuGraphLaunch(exec, two), CUDA_SUCCESS);
+    for (int i = 0; i < 3; ++i)
+        ASSERT_EQ(api.cuGraphLaunch(exec, two), CUDA_SUCCESS);
     expect_log({1, 2, 1, 2, 1, 2});
     value = 8;
     Gate gate;
     ASSERT_EQ(api.cuLaunchHostFunc(two, Gate::wait, &gate), CUDA_SUCCESS);
     ASSERT_EQ(api.cuGraphLaunch(exec, two), CUDA_SUCCESS);
-    ASSERT_EQ(api.cuGraphExecDestroy(exec), CUDA_SUCCESS); // the launch is pending and keeps what it needs
+    ASSERT_EQ(api.cuGraphExecDestroy(exec),
+              CUDA_SUCCESS); // the launch is pending and keeps what it needs
     EXPECT_EQ(log[0], 6);
     gate.open.release();
     expect_log({1, 2, 1, 2, 1, 2, 1, 2});
@@ -228,7 +237,9 @@ TEST_F(HostStreams, AGraphMayHoldHostFunctionsAndGraphs) {
     CUgraph inner = nullptr, outer = nullptr;
     CUgraphExec inner_exec = nullptr, outer_exec = nullptr;
     ASSERT_EQ(api.cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
-    ASSERT_EQ(api.cuLaunchHostFunc(one, [](void*) { ++calls; }, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuLaunchHostFunc(
+                  one, [](void*) { ++calls; }, nullptr),
+              CUDA_SUCCESS);
     ASSERT_EQ(api.cuStreamEndCapture(one, &inner), CUDA_SUCCESS);
     ASSERT_EQ(api.cuGraphInstantiate(&inner_exec, inner, 0), CUDA_SUCCESS);
     ASSERT_EQ(api.cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
@@ -240,11 +251,14 @@ TEST_F(HostStreams, AGraphMayHoldHostFunctionsAndGraphs) {
     ASSERT_EQ(api.cuGraphLaunch(outer_exec, two), CUDA_SUCCESS);
     ASSERT_EQ(api.cuStreamSynchronize(two), CUDA_SUCCESS);
     EXPECT_EQ(calls, 2);
-    for (CUgraph graph : {inner, outer}) EXPECT_EQ(api.cuGraphDestroy(graph), CUDA_SUCCESS);
-    for (CUgraphExec exec : {inner_exec, outer_exec}) EXPECT_EQ(api.cuGraphExecDestroy(exec), CUDA_SUCCESS);
+    for (CUgraph graph : {inner, outer})
+        EXPECT_EQ(api.cuGraphDestroy(graph), CUDA_SUCCESS);
+    for (CUgraphExec exec : {inner_exec, outer_exec})
+        EXPECT_EQ(api.cuGraphExecDestroy(exec), CUDA_SUCCESS);
 }
 
-TEST_F(HostStreams, SurviveAStormOfHandOvers) { // many streams, host functions and events from many threads
+TEST_F(HostStreams,
+       SurviveAStormOfHandOvers) { // many streams, host functions and events from many threads
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
         threads.emplace_back([&] {
@@ -256,14 +270,17 @@ TEST_F(HostStreams, SurviveAStormOfHandOvers) { // many streams, host functions 
                 const auto put = [&](long value, CUstream stream) {
                     long* p = own;
                     void* params[] = {&p, &value};
-                    ASSERT_EQ(api.cuLaunchKernel(append_kernel, 1, 1, 1, 1, 1, 1, 0, stream, params, nullptr),
+                    ASSERT_EQ(api.cuLaunchKernel(append_kernel, 1, 1, 1, 1, 1, 1, 0, stream, params,
+                                                 nullptr),
                               CUDA_SUCCESS);
                 };
                 ASSERT_EQ(api.cuStreamCreate(&a, round % 2), CUDA_SUCCESS);
                 ASSERT_EQ(api.cuStreamCreate(&b, round % 3 ? 0 : 1), CUDA_SUCCESS);
                 ASSERT_EQ(api.cuEventCreate(&done, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
                 put(1, a);
-                ASSERT_EQ(api.cuLaunchHostFunc(a, [](void* p) { static_cast<long*>(p)[7] = 1; }, own), CUDA_SUCCESS);
+                ASSERT_EQ(api.cuLaunchHostFunc(
+                              a, [](void* p) { static_cast<long*>(p)[7] = 1; }, own),
+                          CUDA_SUCCESS);
                 put(2, a);
                 ASSERT_EQ(api.cuEventRecord(done, a), CUDA_SUCCESS);
                 ASSERT_EQ(api.cuStreamWaitEvent(b, done, 0), CUDA_SUCCESS);
@@ -275,7 +292,8 @@ TEST_F(HostStreams, SurviveAStormOfHandOvers) { // many streams, host functions 
                 EXPECT_EQ(std::vector<long>(own, own + 4), (std::vector<long>{3, 1, 2, 3}));
             }
         });
-    for (auto& thread : threads) thread.join();
+    for (auto& thread : threads)
+        thread.join();
 }
 
 } // namespace

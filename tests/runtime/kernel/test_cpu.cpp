@@ -1,4 +1,5 @@
-// Kernels run from C++ on the CPU device, without Python; threads that miss together compile once; more than 2^31 elements.
+// Kernels run from C++ on the CPU device, without Python; threads that miss together compile once;
+// more than 2^31 elements.
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/elementwise.h"
@@ -22,7 +23,8 @@ template <class T> std::span<T> elements(const Array& array) {
     return {reinterpret_cast<T*>(array.address()), static_cast<std::size_t>(array.size())};
 }
 
-ElementwiseText text_of(const char* in, const char* out, const char* operation, const char* name = "kernel") {
+ElementwiseText text_of(const char* in, const char* out, const char* operation,
+                        const char* name = "kernel") {
     ElementwiseText text;
     text.name = name;
     text.in_params = in;
@@ -35,7 +37,8 @@ TEST(OnCpu, AKernelStringBecomesAResult) {
     Device& cpu = find_device("cpu");
     Array x = Array::empty(cpu, DType::float64, {1000}, nullptr);
     std::mt19937 random(1);
-    for (double& value : elements<double>(x)) value = std::uniform_real_distribution(-3.0, 3.0)(random);
+    for (double& value : elements<double>(x))
+        value = std::uniform_real_distribution(-3.0, 3.0)(random);
     ElementwiseKernel kernel(text_of("T x, T a", "T y", "y = a * x * x - x"));
     const Argument args[] = {Argument::of(x), Argument::of(Scalar::of(1.5))};
     const std::vector<Array> made = kernel(args);
@@ -50,7 +53,8 @@ TEST(OnCpu, ThreadsThatMissTogetherCompileOnce) {
     const std::string name = "together_" + std::to_string(getpid());
     ElementwiseKernel kernel(text_of("T x", "T y", "y = x * 3 + 1", name.c_str()));
     Array x = Array::empty(cpu, DType::int32, {64}, nullptr);
-    for (int& value : elements<int>(x)) value = 7;
+    for (int& value : elements<int>(x))
+        value = 7;
     const std::uint64_t before = process_cache().stats().compiles;
     std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
@@ -58,29 +62,39 @@ TEST(OnCpu, ThreadsThatMissTogetherCompileOnce) {
         threads.emplace_back([&] {
             const Argument args[] = {Argument::of(x)};
             const std::vector<Array> made = kernel(args);
-            for (const int value : elements<int>(made.at(0))) wrong += value != 22;
+            for (const int value : elements<int>(made.at(0)))
+                wrong += value != 22;
         });
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads)
+        thread.join();
     EXPECT_EQ(wrong, 0);
     EXPECT_EQ(process_cache().stats().compiles, before + 1);
 }
 
 TEST(OnCpu, CopiesCastAndBroadcast) {
     Device& cpu = find_device("cpu");
-    Array row = Array::empty(cpu, DType::float32, {5}, nullptr), target = Array::empty(cpu, DType::int16, {3, 5}, nullptr);
-    for (std::size_t k = 0; k < 5; ++k) elements<float>(row)[k] = static_cast<float>(k) * -1.75f;
+    Array row = Array::empty(cpu, DType::float32, {5}, nullptr),
+          target = Array::empty(cpu, DType::int16, {3, 5}, nullptr);
+    for (std::size_t k = 0; k < 5; ++k)
+        elements<float>(row)[k] = static_cast<float>(k) * -1.75f;
     copy_into(target, row, nullptr);
-    for (std::size_t k = 0; k < 15; ++k) EXPECT_EQ(elements<std::int16_t>(target)[k], static_cast<std::int16_t>(static_cast<float>(k % 5) * -1.75f));
+    for (std::size_t k = 0; k < 15; ++k)
+        EXPECT_EQ(elements<std::int16_t>(target)[k],
+                  static_cast<std::int16_t>(static_cast<float>(k % 5) * -1.75f));
     // Overlapping views are read before they are written.
     Array line = Array::empty(cpu, DType::int32, {10}, nullptr);
-    for (std::size_t k = 0; k < 10; ++k) elements<int>(line)[k] = static_cast<int>(k);
+    for (std::size_t k = 0; k < 10; ++k)
+        elements<int>(line)[k] = static_cast<int>(k);
     copy_into(slice(line, 0, {1, 1, 9}), slice(line, 0, {0, 1, 9}), nullptr);
-    for (std::size_t k = 0; k < 10; ++k) EXPECT_EQ(elements<int>(line)[k], k == 0 ? 0 : static_cast<int>(k) - 1);
+    for (std::size_t k = 0; k < 10; ++k)
+        EXPECT_EQ(elements<int>(line)[k], k == 0 ? 0 : static_cast<int>(k) - 1);
 }
 
 TEST(OnCpu, MoreThanTwoToTheThirtyFirstElements) {
     constexpr std::int64_t size = (std::int64_t{1} << 31) + 4099;
-    if (static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) < (12ull << 30))
+    if (static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+            static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) <
+        (12ull << 30))
         GTEST_SKIP() << "this needs 12 GiB of memory";
     Device& cpu = find_device("cpu");
     Array x = Array::empty(cpu, DType::int8, {size}, nullptr);
@@ -89,9 +103,11 @@ TEST(OnCpu, MoreThanTwoToTheThirtyFirstElements) {
     const Argument args[] = {Argument::of(x)};
     const std::vector<Array> made = kernel(args);
     const auto result = elements<std::int8_t>(made.at(0));
-    for (const std::int64_t at : {std::int64_t{0}, (std::int64_t{1} << 24) - 1, std::int64_t{1} << 24, (std::int64_t{1} << 31) - 1,
-                                  std::int64_t{1} << 31, size - 1})
-        EXPECT_EQ(result[static_cast<std::size_t>(at)], static_cast<std::int8_t>(3 + (at >> 24))) << at;
+    for (const std::int64_t at :
+         {std::int64_t{0}, (std::int64_t{1} << 24) - 1, std::int64_t{1} << 24,
+          (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31, size - 1})
+        EXPECT_EQ(result[static_cast<std::size_t>(at)], static_cast<std::int8_t>(3 + (at >> 24)))
+            << at;
     // A reversed view of it, too.
     const Array back = slice(x, 0, {size - 1, -1, size});
     elements<std::int8_t>(x)[0] = 100;
@@ -104,7 +120,8 @@ TEST(OnCpu, MoreThanTwoToTheThirtyFirstElements) {
 
 TEST(OnCpu, BadArgumentsAreRefusedBeforeAnythingIsCompiled) {
     Device& cpu = find_device("cpu");
-    Array x = Array::empty(cpu, DType::float32, {3}, nullptr), y = Array::empty(cpu, DType::float32, {4}, nullptr);
+    Array x = Array::empty(cpu, DType::float32, {3}, nullptr),
+          y = Array::empty(cpu, DType::float32, {4}, nullptr);
     ElementwiseKernel kernel(text_of("T x, T y", "T z", "this is not C++"));
     const Argument args[] = {Argument::of(x), Argument::of(y)};
     try {

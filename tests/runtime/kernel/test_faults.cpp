@@ -1,8 +1,9 @@
-// A kernel call on a driver that fails: the right error, and nothing lost; what the launch was given, byte for byte.
+// A kernel call on a driver that fails: the right error, and nothing lost; what the launch was
+// given, byte for byte.
 #include "compiler/base/error.h"
+#include "runtime/kernel/elementwise.h"
 #include "tests/private_cache.h"
 #include "tests/runtime/fake_driver.h"
-#include "runtime/kernel/elementwise.h"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +31,8 @@ class OnFake : public testing::Test {
 TEST_F(OnFake, ParametersArePackedAsTheTextDeclaresThem) {
     Device& device = find_device("cuda:0");
     ElementwiseKernel kernel(axpy());
-    Array x = Array::empty(device, DType::float32, {1000}, nullptr), y = Array::empty(device, DType::float32, {1000}, nullptr);
+    Array x = Array::empty(device, DType::float32, {1000}, nullptr),
+          y = Array::empty(device, DType::float32, {1000}, nullptr);
     bool seen = false;
     std::uint64_t addresses[3] = {};
     float a = 0;
@@ -40,7 +42,8 @@ TEST_F(OnFake, ParametersArePackedAsTheTextDeclaresThem) {
         EXPECT_EQ(launch.block[0], 128u);
         EXPECT_EQ(launch.grid[0], 2u); // 250 packs of four
         std::memcpy(&a, launch.params[0], 4);
-        for (int k = 0; k < 3; ++k) std::memcpy(&addresses[k], launch.params[1 + k], 8);
+        for (int k = 0; k < 3; ++k)
+            std::memcpy(&addresses[k], launch.params[1 + k], 8);
         std::memcpy(nest, launch.params[4], sizeof nest);
     });
     const Argument args[] = {Argument::of(Scalar::of(2.5)), Argument::of(x), Argument::of(y)};
@@ -66,11 +69,13 @@ TEST_F(OnFake, AnySingleFailingDriverCallIsAnErrorAndNothingMore) {
             static_cast<void>(kernel(args));
         } catch (const Error& error) {
             failed = true;
-            EXPECT_TRUE(error.kind() == ErrorKind::driver || error.kind() == ErrorKind::memory) << error.what();
+            EXPECT_TRUE(error.kind() == ErrorKind::driver || error.kind() == ErrorKind::memory)
+                << error.what();
         }
         fake.stop_failing();
         const std::size_t modules = fake.live_modules(), launches = fake.launches().size();
-        EXPECT_NO_THROW(static_cast<void>(kernel(args))) << "after call " << nth << " failed: " << failed;
+        EXPECT_NO_THROW(static_cast<void>(kernel(args)))
+            << "after call " << nth << " failed: " << failed;
         EXPECT_EQ(fake.launches().size(), launches + 1);
         EXPECT_LE(fake.live_modules(), modules + 1);
     }
@@ -86,7 +91,8 @@ TEST_F(OnFake, AFailedLaunchTellsTheDeedAndTheDriversName) {
         static_cast<void>(kernel(args));
         FAIL() << "the launch failed and nobody said so";
     } catch (const DriverError& error) {
-        EXPECT_NE(std::string(error.what()).find("launch kernel 'axpy'"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("launch kernel 'axpy'"), std::string::npos)
+            << error.what();
         EXPECT_EQ(error.code(), static_cast<int>(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES));
     }
 }
@@ -104,7 +110,8 @@ TEST_F(OnFake, ModulesGoWithTheirKernel) {
     EXPECT_EQ(fake.live_modules(), 0u);
 }
 
-[[maybe_unused]] const auto* const environment = testing::AddGlobalTestEnvironment(new PrivateCache);
+[[maybe_unused]] const auto* const environment =
+    testing::AddGlobalTestEnvironment(new PrivateCache);
 
 } // namespace
 } // namespace quern

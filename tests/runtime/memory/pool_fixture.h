@@ -1,4 +1,5 @@
-// What the pool's tests share: a pool of its own over the fake driver, and what must hold when all is given back.
+// What the pool's tests share: a pool of its own over the fake driver, and what must hold when all
+// is given back.
 #pragma once
 #include "compiler/base/error.h"
 #include "runtime/host/host_driver.h"
@@ -23,7 +24,8 @@ class PoolTest : public testing::Test {
     void TearDown() override {
         fake.stop_failing();
         pool.reset();
-        if (leaked) return;
+        if (leaked)
+            return;
         EXPECT_EQ(fake.live_blocks(), 0u);
         EXPECT_EQ(fake.live_events(), 0u);
     }

@@ -18,13 +18,15 @@ class Copies : public PoolTest {
 
 std::vector<unsigned char> pattern(std::size_t bytes) {
     std::vector<unsigned char> data(bytes);
-    for (std::size_t k = 0; k < bytes; ++k) data[k] = static_cast<unsigned char>(k * 31 + k / 255);
+    for (std::size_t k = 0; k < bytes; ++k)
+        data[k] = static_cast<unsigned char>(k * 31 + k / 255);
     return data;
 }
 
 TEST_F(Copies, ThereAndBackOnEachDevice) {
     for (const char* name : {"cuda:0", "cpu"})
-        for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, 4 * KiB, 4 * MiB, 9 * MiB + 5}) {
+        for (const std::size_t bytes :
+             {std::size_t{0}, std::size_t{1}, 4 * KiB, 4 * MiB, 9 * MiB + 5}) {
             Device& where = find_device(name);
             const std::vector<unsigned char> data = pattern(bytes);
             const BufferPtr buffer = pool_of(where).allocate(bytes, nullptr);
@@ -63,7 +65,8 @@ TEST_F(Copies, BetweenDevicesInOrder) {
                             y = pool_of(target).allocate(data.size(), b.handle());
             copy_to_device(source, x->address(), data.data(), data.size(), a.handle());
             fake.forget_calls();
-            copy_between(target, y->address(), b.handle(), source, x->address(), a.handle(), data.size());
+            copy_between(target, y->address(), b.handle(), source, x->address(), a.handle(),
+                         data.size());
             if (&source == device && &target == device) {
                 EXPECT_EQ(fake.count("cuStreamWaitEvent"), 2u);
                 EXPECT_EQ(fake.count("cuStreamSynchronize"), 0u);

@@ -1,5 +1,5 @@
-// The same promises on every device this machine has: data survives reuse across streams, capture goes on while the
-// pool grows, copies between devices arrive.
+// The same promises on every device this machine has: data survives reuse across streams, capture
+// goes on while the pool grows, copies between devices arrive.
 #include "compiler/base/error.h"
 #include "runtime/host/host_driver.h"
 #include "runtime/memory/copy.h"
@@ -18,7 +18,8 @@ class OnDevices : public testing::Test {
   protected:
     void SetUp() override {
         std::vector<const Driver*> drivers{&host_driver()};
-        if (const Driver* gpu = find_cuda_driver()) drivers.push_back(gpu);
+        if (const Driver* gpu = find_cuda_driver())
+            drivers.push_back(gpu);
         install_drivers_for_test(drivers);
         names = device_names();
     }
@@ -51,7 +52,8 @@ TEST_F(OnDevices, DataSurvivesReuseAcrossStreams) {
             const BufferPtr slow = pool.allocate(64 * MiB, side.handle());
             for (int k = 0; k < rounds; ++k)
                 fill_bytes(device, slow->address(), 1, 64 * MiB, side.handle());
-            copy_between(device, kept->address(), side.handle(), device, address, side.handle(), bytes);
+            copy_between(device, kept->address(), side.handle(), device, address, side.handle(),
+                         bytes);
             pool.note_use(*source.get(), side.handle());
             source = {};
             const BufferPtr next = pool.allocate(bytes, own.handle());
@@ -68,7 +70,8 @@ TEST_F(OnDevices, DataSurvivesReuseAcrossStreams) {
 TEST_F(OnDevices, CaptureGoesOnWhileThePoolGrows) {
     for (const std::string& name : names) {
         Device& device = find_device(name);
-        if (device.api().cuStreamBeginCapture == nullptr) continue;
+        if (device.api().cuStreamBeginCapture == nullptr)
+            continue;
         MemoryPool pool(device);
         const Stream stream(device, true);
         const BufferPtr target = pool.allocate(4096, stream.handle());
@@ -118,11 +121,13 @@ TEST_F(OnDevices, TimeAndExhaustion) {
         end.synchronize();
         EXPECT_GT(elapsed_ms(start, end), 0.0f) << name;
         EXPECT_LT(elapsed_ms(start, end), 10000.0f) << name;
-        EXPECT_THROW((void)pool.allocate(std::size_t{1} << 50, stream.handle()), OutOfMemoryError) << name;
+        EXPECT_THROW((void)pool.allocate(std::size_t{1} << 50, stream.handle()), OutOfMemoryError)
+            << name;
         EXPECT_GT(device.properties().total_bytes, 0u);
         EXPECT_FALSE(device.properties().name.empty());
-        std::printf("%s: %s, %d multiprocessors, %s\n", name.c_str(), device.properties().name.c_str(),
-                    device.properties().multiprocessors, device.arch().name.c_str());
+        std::printf("%s: %s, %d multiprocessors, %s\n", name.c_str(),
+                    device.properties().name.c_str(), device.properties().multiprocessors,
+                    device.arch().name.c_str());
     }
 }
 
@@ -136,7 +141,8 @@ TEST_F(OnDevices, SpeedOfTheWarmRoad) {
             for (int run = 0; run < 5; ++run) {
                 timespec a{}, b{};
                 clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-                for (int k = 0; k < 100000; ++k) call();
+                for (int k = 0; k < 100000; ++k)
+                    call();
                 clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
                 best = std::min(best, static_cast<double>(b.tv_sec - a.tv_sec) * 1e9 +
                                           static_cast<double>(b.tv_nsec - a.tv_nsec));
@@ -146,7 +152,8 @@ TEST_F(OnDevices, SpeedOfTheWarmRoad) {
         const double allocating = measure([&] { (void)pool.allocate(4096, nullptr); });
         const double current = measure([&] { device.make_current(); });
         const double asking = measure([&] { (void)current_stream(current_device()); });
-        std::printf("%s: allocate and free %.1f ns, make_current %.1f ns, current device and stream %.1f ns\n",
+        std::printf("%s: allocate and free %.1f ns, make_current %.1f ns, current device and "
+                    "stream %.1f ns\n",
                     name.c_str(), allocating, current, asking);
     }
 }

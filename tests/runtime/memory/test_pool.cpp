@@ -1,4 +1,5 @@
-// The pool's promises one by one: rounding, reuse, splitting, merging, figures, limits, fences, lifetimes.
+// The pool's promises one by one: rounding, reuse, splitting, merging, figures, limits, fences,
+// lifetimes.
 #include "tests/runtime/memory/pool_fixture.h"
 
 #include <algorithm>
@@ -40,7 +41,8 @@ TEST_F(Pool, HandsOutTheLastFreedFirst) {
 
 TEST_F(Pool, MergesWhatIsFreeWhenNothingFits) {
     std::vector<BufferPtr> small;
-    for (std::size_t k = 0; k < 2 * MiB / 512; ++k) small.push_back(pool->allocate(512, nullptr));
+    for (std::size_t k = 0; k < 2 * MiB / 512; ++k)
+        small.push_back(pool->allocate(512, nullptr));
     EXPECT_EQ(pool->free_bytes(), 0u);
     small.clear();
     const BufferPtr big = pool->allocate(1000 * KiB, nullptr);
@@ -116,7 +118,9 @@ TEST_F(Pool, FencesComeAfterTheUseAndBeforeTheReuse) {
     a = {};
     a = pool->allocate(3 * MiB, nullptr);
     const std::vector<std::string> calls = fake.calls();
-    const auto at = [&](const char* name) { return std::ranges::find(calls, name) - calls.begin(); };
+    const auto at = [&](const char* name) {
+        return std::ranges::find(calls, name) - calls.begin();
+    };
     EXPECT_LT(at("cuMemsetD8Async"), at("cuEventRecord"));
     EXPECT_LT(at("cuEventRecord"), at("cuEventQuery"));
     EXPECT_LT(at("cuEventQuery"), static_cast<std::ptrdiff_t>(calls.size()));
@@ -134,7 +138,8 @@ TEST_F(Pool, FreeAllBlocksKeepsWhatIsHeld) {
     EXPECT_EQ(pool->total_bytes(), 2 * MiB + 4 * MiB);
     EXPECT_EQ(fake.live_bytes(), pool->total_bytes());
     const std::vector<std::string> calls = fake.calls();
-    const auto freed = std::ranges::find(calls, "cuMemFree"), waited = std::ranges::find(calls, "cuCtxSynchronize");
+    const auto freed = std::ranges::find(calls, "cuMemFree"),
+               waited = std::ranges::find(calls, "cuCtxSynchronize");
     EXPECT_LT(waited, freed);
     held = {};
     pool->free_all_blocks();
@@ -154,11 +159,14 @@ TEST_F(Pool, ExhaustionGivesBackAndRetries) {
         EXPECT_EQ(error.figures().requested_bytes, 20 * MiB);
         EXPECT_EQ(error.figures().used_bytes, 50 * MiB);
         EXPECT_EQ(error.figures().pool_bytes, 50 * MiB);
-        EXPECT_NE(std::string(error.what()).find("20 MiB on cuda:0"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("20 MiB on cuda:0"), std::string::npos)
+            << error.what();
     }
-    const BufferPtr exact = pool->allocate(13 * MiB + 1, nullptr); // rounded up to 14 MiB by the segment
+    const BufferPtr exact =
+        pool->allocate(13 * MiB + 1, nullptr); // rounded up to 14 MiB by the segment
     EXPECT_EQ(pool->total_bytes(), 64 * MiB);
-    EXPECT_THROW((void)pool->allocate(std::numeric_limits<std::size_t>::max(), nullptr), OutOfMemoryError);
+    EXPECT_THROW((void)pool->allocate(std::numeric_limits<std::size_t>::max(), nullptr),
+                 OutOfMemoryError);
 }
 
 TEST_F(Pool, TheLimitHoldsWithoutAskingTheDriver) {
@@ -167,7 +175,8 @@ TEST_F(Pool, TheLimitHoldsWithoutAskingTheDriver) {
     fake.forget_calls();
     EXPECT_THROW((void)pool->allocate(4 * MiB, nullptr), OutOfMemoryError);
     EXPECT_EQ(fake.count("cuMemAlloc"), 0u);
-    const BufferPtr large = pool->allocate(5 * MiB / 2, nullptr); // its segment may not be rounded up to 4 MiB
+    const BufferPtr large =
+        pool->allocate(5 * MiB / 2, nullptr); // its segment may not be rounded up to 4 MiB
     EXPECT_EQ(pool->total_bytes(), 5 * MiB / 2);
     const BufferPtr small = pool->allocate(512, nullptr); // nor a shared one be 2 MiB
     EXPECT_EQ(pool->total_bytes(), 3 * MiB);
@@ -196,7 +205,10 @@ TEST_F(Pool, ForeignMemoryIsReleasedOnce) {
         pool->note_use(*a.get(), nullptr);
     }
     EXPECT_EQ(released, 1);
-    { const BufferPtr a(new ForeignBuffer(*device, 1, 1, [] { throw std::runtime_error("owner"); })); }
+    {
+        const BufferPtr a(
+            new ForeignBuffer(*device, 1, 1, [] { throw std::runtime_error("owner"); }));
+    }
 }
 
 TEST_F(Pool, LiveBuffersOutliveTheirPool) {
@@ -249,7 +261,8 @@ TEST_F(Pool, TheCpuUsesTheSamePoolAlsoInAForkedChild) {
     std::memset(reinterpret_cast<void*>(a->address()), 7, 100);
     std::atomic<bool> stop{false};
     std::thread noise([&] {
-        while (!stop) (void)own.allocate(4 * KiB, nullptr);
+        while (!stop)
+            (void)own.allocate(4 * KiB, nullptr);
     });
     for (int k = 0; k < 50; ++k) {
         const pid_t child = fork();

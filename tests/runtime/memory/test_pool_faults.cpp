@@ -1,4 +1,5 @@
-// Every call that the pool makes fails once, at every place: nothing is lost, figures stay right, later calls work.
+// Every call that the pool makes fails once, at every place: nothing is lost, figures stay right,
+// later calls work.
 #include "tests/runtime/memory/pool_fixture.h"
 
 #include <algorithm>
@@ -24,11 +25,13 @@ void scenario(MemoryPool& pool, FakeDriver& fake, const std::vector<CUstream>& s
             for (const std::size_t bytes : {std::size_t{100}, 300 * KiB, 3 * MiB, 9 * MiB})
                 attempt([&] { held.push_back(pool.allocate(bytes, stream)); });
         for (const BufferPtr& buffer : held)
-            for (const CUstream stream : streams) pool.note_use(*buffer.get(), stream);
+            for (const CUstream stream : streams)
+                pool.note_use(*buffer.get(), stream);
         fake.set_busy(streams.back(), round == 1);
         held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(held.size() / 2));
         attempt([&] { held.push_back(pool.allocate(3 * MiB, streams.front())); });
-        if (round == 1) attempt([&] { pool.free_all_blocks(); });
+        if (round == 1)
+            attempt([&] { pool.free_all_blocks(); });
         held.clear();
     }
 }
@@ -40,8 +43,9 @@ TEST_F(PoolFaults, AnyOneCallMayFail) {
     pool->free_all_blocks();
     for (const CUresult status : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_ILLEGAL_ADDRESS})
         for (const int times : {1, 3, 1000})
-            for (const char* name : {"cuMemAlloc", "cuMemFree", "cuEventCreate", "cuEventRecord", "cuEventQuery",
-                                     "cuCtxSynchronize", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemGetInfo"})
+            for (const char* name :
+                 {"cuMemAlloc", "cuMemFree", "cuEventCreate", "cuEventRecord", "cuEventQuery",
+                  "cuCtxSynchronize", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemGetInfo"})
                 for (int nth = 1; nth < 30; nth += 1 + nth / 6) {
                     SCOPED_TRACE(testing::Message() << name << " " << nth << " x" << times);
                     fake.driver().api.cuCtxSetCurrent(nullptr);
@@ -52,7 +56,8 @@ TEST_F(PoolFaults, AnyOneCallMayFail) {
                     EXPECT_EQ(pool->total_bytes(), fake.live_bytes());
                     EXPECT_EQ(pool->allocate(5 * MiB, s.handle())->bytes(), 5 * MiB);
                     expect_all_returned();
-                    if (HasFailure()) return;
+                    if (HasFailure())
+                        return;
                 }
 }
 
@@ -67,7 +72,8 @@ TEST_F(PoolFaults, AFenceThatCannotBeSetHoldsTheBlockBack) {
     EXPECT_NE(a->address(), address); // unknown when it is done: only waiting for the device helps
     EXPECT_EQ(pool->total_bytes(), 8 * MiB);
     fake.set_memory_bytes(10 * MiB);
-    const BufferPtr b = pool->allocate(4 * MiB, nullptr); // gives back, with a wait, then takes anew
+    const BufferPtr b =
+        pool->allocate(4 * MiB, nullptr); // gives back, with a wait, then takes anew
     EXPECT_EQ(pool->total_bytes(), 8 * MiB);
     EXPECT_GE(fake.count("cuCtxSynchronize"), 1u);
 }

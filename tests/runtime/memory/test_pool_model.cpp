@@ -1,4 +1,5 @@
-// The pool against a simple model under many random operations, on several streams and from several threads.
+// The pool against a simple model under many random operations, on several streams and from several
+// threads.
 #include "tests/runtime/memory/pool_fixture.h"
 
 #include <cstring>
@@ -25,7 +26,8 @@ TEST_F(PoolModel, FiguresAndFencesOnSeveralStreams) {
         return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
     };
     std::vector<Stream> streams;
-    for (int k = 0; k < 4; ++k) streams.emplace_back(*device, true);
+    for (int k = 0; k < 4; ++k)
+        streams.emplace_back(*device, true);
 
     struct Live {
         BufferPtr buffer;
@@ -43,9 +45,11 @@ TEST_F(PoolModel, FiguresAndFencesOnSeveralStreams) {
     std::size_t used = 0;
     int exhausted = 0;
 
-    const auto overlaps = [](const auto& map, std::uint64_t address, std::size_t bytes, auto bytes_of_entry) {
+    const auto overlaps = [](const auto& map, std::uint64_t address, std::size_t bytes,
+                             auto bytes_of_entry) {
         auto above = map.lower_bound(address + bytes);
-        if (above == map.begin()) return false;
+        if (above == map.begin())
+            return false;
         --above;
         return above->first + bytes_of_entry(above->second) > address;
     };
@@ -70,7 +74,8 @@ TEST_F(PoolModel, FiguresAndFencesOnSeveralStreams) {
                     ranges.erase(live.back().buffer->address());
                     live.pop_back();
                 }
-                for (const Stream& each : streams) fake.set_busy(each.handle(), false);
+                for (const Stream& each : streams)
+                    fake.set_busy(each.handle(), false);
                 continue;
             }
             const auto address = buffer->address();
@@ -78,8 +83,10 @@ TEST_F(PoolModel, FiguresAndFencesOnSeveralStreams) {
                 fake.forget_calls();
                 stop_being_busy(~0u);
             }
-            ASSERT_FALSE(overlaps(ranges, address, rounded(bytes), [](std::size_t n) { return n; }));
-            ASSERT_FALSE(overlaps(fenced, address, rounded(bytes), [](const Fenced& f) { return f.bytes; }));
+            ASSERT_FALSE(
+                overlaps(ranges, address, rounded(bytes), [](std::size_t n) { return n; }));
+            ASSERT_FALSE(
+                overlaps(fenced, address, rounded(bytes), [](const Fenced& f) { return f.bytes; }));
             ranges[address] = rounded(bytes);
             used += rounded(bytes);
             live.push_back({std::move(buffer), stream, 0});
@@ -95,7 +102,8 @@ TEST_F(PoolModel, FiguresAndFencesOnSeveralStreams) {
             Live& one = live[pick(live.size())];
             const std::size_t stream = pick(streams.size());
             pool->note_use(*one.buffer.get(), streams[stream].handle());
-            if (stream != one.stream) one.noted |= 1u << stream;
+            if (stream != one.stream)
+                one.noted |= 1u << stream;
         } else if (choice < 98) {
             // A stream becomes busy once, so that the fake's eras and the model's bits agree.
             const std::size_t stream = pick(streams.size());
@@ -124,7 +132,8 @@ TEST_F(PoolModel, FiguresAndFencesOnSeveralStreams) {
 TEST_F(PoolModel, ThreadsNeverShareABlock) {
     fake.set_memory_bytes(512 * MiB);
     std::vector<Stream> streams;
-    for (int k = 0; k < 3; ++k) streams.emplace_back(*device, true);
+    for (int k = 0; k < 3; ++k)
+        streams.emplace_back(*device, true);
     std::atomic<int> wrong{0};
     std::vector<BufferPtr> handed_over(64); // buffers freed by other threads than their makers
     std::mutex handing;
@@ -155,23 +164,29 @@ TEST_F(PoolModel, ThreadsNeverShareABlock) {
                 mine.pop_back();
                 unsigned head = 0, tail = 0;
                 std::memcpy(&head, reinterpret_cast<void*>(buffer->address()), 4);
-                std::memcpy(&tail, reinterpret_cast<void*>(buffer->address() + buffer->bytes() - 4), 4);
-                if (head != tag || tail != tag) ++wrong;
+                std::memcpy(&tail, reinterpret_cast<void*>(buffer->address() + buffer->bytes() - 4),
+                            4);
+                if (head != tag || tail != tag)
+                    ++wrong;
                 if (random() % 4 == 0) {
                     const std::lock_guard guard(handing);
                     std::swap(handed_over[random() % handed_over.size()], buffer);
                 }
             }
-            if (step % 5000 == 4999) pool->free_all_blocks();
+            if (step % 5000 == 4999)
+                pool->free_all_blocks();
         }
     };
     std::vector<std::thread> threads;
-    for (unsigned k = 1; k <= 4; ++k) threads.emplace_back(work, k);
-    for (std::thread& thread : threads) thread.join();
+    for (unsigned k = 1; k <= 4; ++k)
+        threads.emplace_back(work, k);
+    for (std::thread& thread : threads)
+        thread.join();
     EXPECT_EQ(wrong, 0);
     std::size_t held = 0;
     for (const BufferPtr& buffer : handed_over)
-        if (buffer) held += rounded(buffer->bytes());
+        if (buffer)
+            held += rounded(buffer->bytes());
     EXPECT_EQ(pool->used_bytes(), held);
     EXPECT_EQ(pool->total_bytes(), fake.live_bytes());
     handed_over.clear();
