@@ -36,12 +36,8 @@ struct FrontEndInput {
     const Cpu* cpu;
 };
 
-// The precompiled built-in headers for one language standard: built on first use, then shared by
-// every thread. Null, with the reason in `log`, when Clang fails on them.
-const std::string* find_precompiled(const std::string& standard, std::string& log);
-
 // QUERN_CC_OK, _ERROR or _REFUSED; diagnostics go to `log` either way.
-quern_cc_status run_front_end(const FrontEndInput& input, const std::string& precompiled,
+quern_cc_status run_front_end(const FrontEndInput& input, std::string_view precompiled,
                               llvm::LLVMContext& context, Program& program, std::string& log);
 
 } // namespace quern::host

@@ -2,6 +2,7 @@
 // diagnostics back.
 #include "compiler/host/quern_cc.h"
 #include "compiler/host/passes.h"
+#include "compiler/host/precompiled.h"
 #include <chrono>
 #include <clang/Basic/Stack.h>
 #include <clang/Basic/Version.h>
@@ -94,7 +95,7 @@ struct Work {
     std::vector<std::string> names;
 };
 
-void compile(const Work& work, const std::string& precompiled, Result& result) {
+void compile(const Work& work, std::string_view precompiled, Result& result) {
     llvm::LLVMContext context;
     auto handler = std::make_unique<BackEndLog>(result.text);
     auto* back_end = handler.get();
@@ -160,14 +161,13 @@ void run(const quern_cc_request& request, Result& result) {
 
     CrashGuard guard;
     bool finished = false;
-    const std::string* precompiled = nullptr;
     llvm::CrashRecoveryContext recovery;
     const auto body = [&] {
         clang::noteBottomOfStack();
-        precompiled = find_precompiled(work.options.standard, result.text);
-        if (precompiled)
-            compile(work, *precompiled, result);
-        finished = precompiled != nullptr;
+        const auto precompiled = find_precompiled(work.options.standard, result.text);
+        if (!precompiled.empty())
+            compile(work, precompiled, result);
+        finished = !precompiled.empty();
     };
     fatal_text.clear();
     std::string reason;

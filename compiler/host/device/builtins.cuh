@@ -1,4 +1,4 @@
-// What CUDA C++ takes for granted: included before every program, precompiled once per process.
+// What CUDA C++ takes for granted: included before every program, precompiled by the build.
 #include "keywords.cuh"
 #include "vectors.cuh"
 #include "math.cuh"

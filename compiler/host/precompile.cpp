@@ -1,0 +1,109 @@
+// The built-in headers, precompiled: shipped inside the library for the usual language standards,
+// made on first use for the others.
+#include "compiler/host/precompiled.h"
+#include "compiler/host/session.h"
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Sema/Sema.h>
+#include <clang/Serialization/ASTWriter.h>
+#include <llvm/Support/CrashRecoveryContext.h>
+#include <map>
+#include <mutex>
+
+namespace quern::host {
+namespace {
+
+// Clang would look again at every function of the headers for diagnostics deferred to the end of
+// the program, and so read all of them back from the image: 8 ms a kernel. Ours have none, but the
+// list is private: an explicit instantiation may name it all the same.
+using Deferred = llvm::SmallSetVector<clang::Decl*, 4>;
+Deferred& deferred_checks(clang::Sema& sema);
+template <Deferred clang::Sema::*Member> struct DeferredAccess {
+    friend Deferred& deferred_checks(clang::Sema& sema) { return sema.*Member; }
+};
+template struct DeferredAccess<&clang::Sema::DeclsToCheckForDeferredDiags>;
+
+class ImageWriter final : public clang::PCHGenerator {
+  public:
+    using PCHGenerator::PCHGenerator;
+    void InitializeSema(clang::Sema& sema) override {
+        sema_ = &sema;
+        PCHGenerator::InitializeSema(sema);
+    }
+    void HandleTranslationUnit(clang::ASTContext& ast) override {
+        deferred_checks(*sema_).clear();
+        PCHGenerator::HandleTranslationUnit(ast);
+    }
+
+  private:
+    clang::Sema* sema_ = nullptr;
+};
+
+class PrecompileAction final : public clang::ASTFrontendAction {
+  public:
+    std::shared_ptr<clang::PCHBuffer> buffer = std::make_shared<clang::PCHBuffer>();
+
+  private:
+    std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& instance,
+                                                          llvm::StringRef) override {
+        std::string sysroot;
+        clang::GeneratePCHAction::ComputeASTConsumerArguments(instance, sysroot);
+        using Extensions = llvm::ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>;
+        return std::make_unique<ImageWriter>(instance.getPreprocessor(), instance.getModuleCache(),
+                                             "", sysroot, buffer,
+#if LLVM_VERSION_MAJOR >= 21
+                                             instance.getCodeGenOpts(),
+#endif
+                                             Extensions(), false, false);
+    }
+    clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+    bool hasASTFileSupport() const override { return false; }
+};
+
+// For the plainest x86-64: functions get the real CPU when a program is compiled with the image.
+bool precompile(const std::string& standard, std::string& image, std::string& log) {
+    Session session(log);
+    auto words = base_arguments(standard, Cpu{"x86-64", {}});
+    words.emplace_back("-emit-pch");
+    words.emplace_back(builtins_path);
+    if (!session.open(words, make_files()))
+        return false;
+    PrecompileAction action;
+    if (!session.instance->ExecuteAction(action) || !action.buffer->IsComplete)
+        return false;
+    image.assign(action.buffer->Data.begin(), action.buffer->Data.end());
+    return true;
+}
+
+} // namespace
+
+std::string_view find_precompiled(const std::string& standard, std::string& log) {
+    for (const auto& image : shipped_images())
+        if (image.standard == standard)
+            return image.bytes;
+    struct Image {
+        std::mutex building;
+        std::string bytes;
+    };
+    static std::mutex guard;
+    static std::map<std::string, Image> images;
+    Image* image;
+    {
+        std::scoped_lock lock(guard);
+        image = &images[standard];
+    }
+    std::scoped_lock lock(image->building);
+    if (image->bytes.empty()) {
+        bool built = false;
+        llvm::CrashRecoveryContext
+            recovery; // inside the lock, so that a crash cannot leave it held
+        if (!recovery.RunSafely([&] { built = precompile(standard, image->bytes, log); }) ||
+            !built) {
+            image->bytes.clear();
+            log += "error: quern's own device headers do not compile\n";
+            return {};
+        }
+    }
+    return image->bytes;
+}
+
+} // namespace quern::host

@@ -1,0 +1,175 @@
+// See session.h. Every file that Clang sees lies in memory, except what the user's own -I folders
+// hold.
+#include "compiler/host/session.h"
+#include "compiler/host/device_headers.h"
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Basic/DiagnosticSema.h>
+#include <clang/Basic/FileManager.h>
+#include <clang/Frontend/CompilerInvocation.h>
+
+namespace quern::host {
+namespace {
+
+constexpr const char* root = "/quern";
+
+// -w and -W live in the invocation; the engine was made before it was read.
+void apply_warning_options(clang::CompilerInstance& instance) {
+#if LLVM_VERSION_MAJOR >= 20
+    clang::ProcessWarningOptions(instance.getDiagnostics(), instance.getDiagnosticOpts(),
+                                 instance.getVirtualFileSystem(), false);
+#else
+    clang::ProcessWarningOptions(instance.getDiagnostics(), instance.getDiagnosticOpts(), false);
+#endif
+}
+
+} // namespace
+
+void add_file(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path,
+              std::string_view text) {
+    files.addFile(path, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text), "", false));
+}
+
+void add_text(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path,
+              std::string_view text) {
+    files.addFile(path, 0, llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text)));
+}
+
+MemoryFiles make_files() {
+    MemoryFiles files(new llvm::vfs::InMemoryFileSystem);
+    files->setCurrentWorkingDirectory(root);
+    for (const auto& header : device_headers()) {
+        const std::string folder = header.name.starts_with("std_") ? "/quern/std/" : "/quern/";
+        add_file(*files, folder + std::string(header.name), header.text);
+    }
+    // Names that CUDA programs include and that the built-in headers already cover.
+    for (const char* name : {"cuda_runtime.h",
+                             "cuda_runtime_api.h",
+                             "device_launch_parameters.h",
+                             "vector_types.h",
+                             "vector_functions.h",
+                             "math.h",
+                             "cmath",
+                             "stdio.h",
+                             "cstdio",
+                             "assert.h",
+                             "cassert",
+                             "stdint.h",
+                             "cstdint",
+                             "stddef.h",
+                             "cstddef",
+                             "limits.h",
+                             "climits",
+                             "float.h",
+                             "cfloat",
+                             "math_constants.h",
+                             "cuda.h",
+                             "string.h",
+                             "cstring",
+                             "stdlib.h",
+                             "cstdlib",
+                             "sm_60_atomic_functions.h",
+                             "device_functions.h",
+                             "math_functions.h"})
+        add_file(*files, std::string("/quern/std/") + name, "#pragma once\n");
+    return files;
+}
+
+std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu) {
+    std::vector<std::string> words = {"-triple",
+                                      "x86_64-unknown-linux-gnu",
+                                      "-target-cpu",
+                                      cpu.name,
+                                      "-x",
+                                      "cuda",
+                                      "-fcuda-is-device",
+                                      "-fcuda-allow-variadic-functions",
+                                      "-std=" + standard,
+                                      "-fgnuc-version=4.2.1",
+                                      "-nostdsysteminc",
+                                      "-nobuiltininc",
+                                      "-fno-rtti",
+                                      "-O2",
+                                      "-disable-llvm-passes",
+                                      "-mrelocation-model",
+                                      "pic",
+                                      "-pic-level",
+                                      "2",
+                                      "-mframe-pointer=none",
+                                      "-vectorize-loops",
+                                      "-vectorize-slp",
+                                      "-ffloat16-excess-precision=none",
+                                      "-fbfloat16-excess-precision=none",
+                                      "-Wno-unused-value",
+                                      "-Wno-undefined-internal",
+                                      "-fdeclspec",
+                                      "-ferror-limit",
+                                      "50"};
+    for (const auto& feature : cpu.features) {
+        words.emplace_back("-target-feature");
+        words.push_back(feature);
+    }
+    return words;
+}
+
+void LogPrinter::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                                  const clang::Diagnostic& info) {
+    switch (info.getID()) {
+    case clang::diag::err_asm_invalid_output_constraint:
+    case clang::diag::err_asm_invalid_input_constraint:
+    case clang::diag::err_asm_invalid_input_size:
+    case clang::diag::err_asm_invalid_output_size:
+    case clang::diag::err_asm_unknown_register_name:
+    case clang::diag::err_asm_tying_incompatible_types:
+    case clang::diag::err_store_value_to_reg:
+        assembly = true;
+        break;
+    default: { // the complaint about an escape has no number of its own
+        llvm::SmallString<128> text;
+        info.FormatDiagnostic(text);
+        assembly |=
+            level >= clang::DiagnosticsEngine::Error && text.str().contains("inline assembly");
+    }
+    }
+    TextDiagnosticPrinter::HandleDiagnostic(level, info);
+}
+
+Session::Session(std::string& text) : log(text) {
+#if LLVM_VERSION_MAJOR >= 21
+    diagnostic_options.ShowPresumedLoc = true;
+#else
+    diagnostic_options->ShowPresumedLoc = true; // the user's names from #line
+#endif
+}
+
+bool Session::open(const std::vector<std::string>& words,
+                   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
+    std::vector<const char*> pointers;
+    for (const auto& word : words)
+        pointers.push_back(word.c_str());
+    auto invocation = std::make_shared<clang::CompilerInvocation>();
+#if LLVM_VERSION_MAJOR >= 21
+    auto diagnostics =
+        clang::CompilerInstance::createDiagnostics(*files, diagnostic_options, &printer, false);
+    if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, *diagnostics))
+        return false;
+    instance = std::make_unique<clang::CompilerInstance>(invocation);
+    instance->setVirtualFileSystem(files);
+    instance->setDiagnostics(diagnostics);
+    instance->createFileManager();
+#else
+    auto diagnostics = clang::CompilerInstance::createDiagnostics(diagnostic_options.get(),
+                                                                  &printer, /*own=*/false);
+    if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, *diagnostics))
+        return false;
+    instance = std::make_unique<clang::CompilerInstance>();
+    instance->setInvocation(invocation);
+    instance->setDiagnostics(diagnostics.get());
+    instance->createFileManager(files);
+#endif
+    instance->setVerboseOutputStream(llvm::nulls()); // the count of warnings would go to stderr
+    instance->getFrontendOpts().DisableFree = false;
+    apply_warning_options(*instance);
+    return true;
+}
+
+} // namespace quern::host

@@ -1,0 +1,52 @@
+// One run of Clang: its arguments, its files in memory and its diagnostics. Private to the front
+// end.
+#pragma once
+#include "compiler/host/front_end.h"
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+namespace quern::host {
+
+inline constexpr const char* builtins_path = "/quern/builtins.cuh";
+inline constexpr const char* precompiled_path = "/quern/builtins.pch";
+
+using MemoryFiles = llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem>;
+
+// `text` stays the caller's; add_text keeps a copy.
+void add_file(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path, std::string_view text);
+void add_text(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path, std::string_view text);
+MemoryFiles make_files(); // our headers, and the names that CUDA programs include
+
+std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu);
+
+// Prints like Clang on a terminal without colours, and remembers whether a complaint was about PTX
+// assembly.
+class LogPrinter final : public clang::TextDiagnosticPrinter {
+  public:
+    using TextDiagnosticPrinter::TextDiagnosticPrinter;
+    bool assembly = false;
+
+    void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                          const clang::Diagnostic& info) override;
+};
+
+struct Session {
+    std::string& log;
+    llvm::raw_string_ostream stream{log};
+#if LLVM_VERSION_MAJOR >= 21
+    clang::DiagnosticOptions diagnostic_options;
+    LogPrinter printer{stream, diagnostic_options};
+#else
+    llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options{
+        new clang::DiagnosticOptions};
+    LogPrinter printer{stream, diagnostic_options.get()};
+#endif
+    std::unique_ptr<clang::CompilerInstance> instance;
+
+    explicit Session(std::string& text);
+    bool open(const std::vector<std::string>& words,
+              llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
+};
+
+} // namespace quern::host
