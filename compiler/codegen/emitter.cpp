@@ -45,6 +45,8 @@ void ElementwiseEmitter::head() {
     out_.line("// quern | elementwise | ", spec_.name, "(", arguments, ") -> ",
               results.empty() ? "nothing" : results);
     out_.line("// plan: ", describe(layout_));
+    if (spec_.preamble.find("cuda_fp16.h") != std::string::npos)
+        out_.line("#define QUERN_CUDA_FP16 1");
     for (const std::string& piece : elementwise_pieces(spec_, signature_))
         out_.line("#include \"", piece, "\"");
     out_.blank();

@@ -2,6 +2,8 @@
 #pragma once
 #define QUERN_HAS_HALF 1
 
+#include "quern/small_float.cuh"
+
 namespace quern {
 __device__ inline float half_to_float(unsigned short bits) {
 #ifdef __QUERN_HOST__
@@ -23,79 +25,23 @@ __device__ inline unsigned short float_to_half(float value) {
 }
 __device__ inline unsigned short double_to_half(double value) { // one rounding, not two
 #ifdef __QUERN_HOST__
-    // Round to odd in float first: then the second rounding is exact.
-    float near = static_cast<float>(value);
-    unsigned int bits = __float_as_uint(near);
-    const double back = near;
-    if (back != value && value == value && !(bits & 1u) && (bits & 0x7fffffffu) < 0x7f800000u) {
-        const bool grew = (back > value) == (value > 0);
-        bits = grew ? bits - 1u : bits + 1u;
-        near = __uint_as_float(bits);
-    }
-    return float_to_half(near);
+    return float_to_half(odd_float(value));
 #else
     unsigned short bits;
     asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
     return bits;
 #endif
 }
-} // namespace quern
-
-struct float16 {
-    unsigned short bits;
-
-    float16() = default;
-    __device__ float16(float value) : bits(quern::float_to_half(value)) {}
-    __device__ float16(double value) : bits(quern::double_to_half(value)) {}
-    __device__ float16(bool value) : float16(static_cast<float>(value)) {}
-    __device__ float16(signed char value) : float16(static_cast<float>(value)) {}
-    __device__ float16(unsigned char value) : float16(static_cast<float>(value)) {}
-    __device__ float16(short value) : float16(static_cast<float>(value)) {}
-    __device__ float16(unsigned short value) : float16(static_cast<float>(value)) {}
-    __device__ float16(int value) : float16(static_cast<double>(value)) {}
-    __device__ float16(unsigned int value) : float16(static_cast<double>(value)) {}
-    // Past 65520 everything is infinity, so a double of any 64-bit integer rounds to the right half.
-    __device__ float16(long value) : float16(static_cast<double>(value)) {}
-    __device__ float16(unsigned long value) : float16(static_cast<double>(value)) {}
-    __device__ float16(long long value) : float16(static_cast<double>(value)) {}
-    __device__ float16(unsigned long long value) : float16(static_cast<double>(value)) {}
-    __device__ operator float() const { return quern::half_to_float(bits); }
-
-    template <class U> __device__ float16& operator+=(const U& other) { return *this = float16(float(*this) + other); }
-    template <class U> __device__ float16& operator-=(const U& other) { return *this = float16(float(*this) - other); }
-    template <class U> __device__ float16& operator*=(const U& other) { return *this = float16(float(*this) * other); }
-    template <class U> __device__ float16& operator/=(const U& other) { return *this = float16(float(*this) / other); }
-    __device__ float16& operator++() { return *this += 1.0f; }
-    __device__ float16& operator--() { return *this -= 1.0f; }
-    __device__ float16 operator++(int) { const float16 old = *this; *this += 1.0f; return old; }
-    __device__ float16 operator--(int) { const float16 old = *this; *this -= 1.0f; return old; }
-    __device__ bool signbit() const { return bits >> 15; }
-    __device__ bool isnan() const { return (bits & 0x7fff) > 0x7c00; }
-    __device__ bool isinf() const { return (bits & 0x7fff) == 0x7c00; }
-    __device__ bool isfinite() const { return (bits & 0x7c00) != 0x7c00; }
-    static __device__ float16 from_bits(unsigned short bits) {
-        float16 value;
-        value.bits = bits;
-        return value;
-    }
+struct Half {
+    static const unsigned short exponent_mask = 0x7c00;
+    static __device__ float widen(unsigned short bits) { return half_to_float(bits); }
+    static __device__ unsigned short round(float value) { return float_to_half(value); }
+    static __device__ unsigned short round(double value) { return double_to_half(value); }
 };
+} // namespace quern
+typedef quern::SmallFloat<quern::Half> float16;
 
-__device__ inline bool isnan(float16 x) { return x.isnan(); }
-__device__ inline bool isinf(float16 x) { return x.isinf(); }
-__device__ inline bool isfinite(float16 x) { return x.isfinite(); }
-__device__ inline bool signbit(float16 x) { return x.signbit(); }
-__device__ inline float16 operator-(float16 x) { return float16::from_bits(x.bits ^ 0x8000); }
-__device__ inline float16 abs(float16 x) { return float16::from_bits(x.bits & 0x7fff); }
-__device__ inline float16 fabs(float16 x) { return float16::from_bits(x.bits & 0x7fff); }
-// min and max of halves are those of float, which every conversion reaches.
-__device__ inline float16 nextafter(float16 x, float16 y) {
-    if (x.isnan() || y.isnan()) return x.isnan() ? x : y;
-    if (float(x) == float(y)) return y;
-    if (!(x.bits & 0x7fff)) return float16::from_bits(static_cast<unsigned short>((y.bits & 0x8000) | 1));
-    const bool away = (float(x) < float(y)) == !x.signbit();
-    return float16::from_bits(static_cast<unsigned short>(away ? x.bits + 1 : x.bits - 1));
-}
-
+#ifndef QUERN_CUDA_FP16 // the user's preamble includes cuda_fp16.h itself
 // The names of cuda_fp16.h, for bodies that use them.
 typedef float16 half;
 typedef float16 __half;
@@ -142,3 +88,4 @@ QUERN_HALF_FUNCTION(hceil, ceilf)
 QUERN_HALF_FUNCTION(htrunc, truncf)
 QUERN_HALF_FUNCTION(hrint, rintf)
 #undef QUERN_HALF_FUNCTION
+#endif

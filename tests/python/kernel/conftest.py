@@ -18,9 +18,9 @@ def escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
 
 
-def describe(argument: Any) -> str:
+def describe(argument: Any, raw: bool) -> str:
     if isinstance(argument, quern.ndarray):
-        return f"a:{argument.dtype.name}:{argument.ndim}"
+        return f"a:{argument.dtype.name}:{argument.ndim if raw else 0}"  # only raw arrays keep their axes in the text
     if isinstance(argument, np.void) or not isinstance(argument, bool | int | float | complex | np.generic):
         return "other"
     return "s"
@@ -31,7 +31,8 @@ class RecordingKernel(Kernel):  # type: ignore[misc]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = super().__call__(*args, **kwargs)
-        given = [describe(a) for a in args] + ["m"] * (self.nargs - len(args))
+        raw = [p.raw for p in self.params]
+        given = [describe(a, r) for a, r in zip(args, raw, strict=False)] + ["m"] * (self.nargs - len(args))
         extra = self.kwargs
         fields = [self.name, ", ".join(map(str, self.in_params)), ", ".join(map(str, self.out_params)), self.operation,
                   self.preamble, extra.get("loop_prep", ""), extra.get("after_loop", ""), "\x1f".join(extra.get("options", ())),

@@ -233,6 +233,18 @@ def test_many_threads(device: quern.Device) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("names", [("row", "step"), ("base", "q"), ("p", "lane"), ("first", "last"), ("n_", "nest"), ("tile", "high"),
+                                   ("data", "data_x"), ("at", "at_0"), ("share", "count"), ("low", "column")])
+def test_parameters_may_have_any_name(device: quern.Device, names: tuple[str, str]) -> None:
+    a, b = names
+    kernel = ElementwiseKernel(f"T {a}, T {b}, T x", "T out", f"out = {a} * {b} - x")
+    x, y, z = (np.arange(6000.0).reshape(60, 100) + k for k in range(3))
+    for column, turned in ((y[:, :1], z), (y, z.reshape(100, 60).T), (y[0], z)):
+        ours = kernel(quern.asarray(x), quern.asarray(np.ascontiguousarray(column)),
+                      quern.asarray(z.reshape(100, 60)).T if turned is not z else quern.asarray(z))
+        np.testing.assert_array_equal(ours.get(), x * column - turned)
+
+
 def test_names_like_ours_are_free(device: quern.Device) -> None:
     kernel = ElementwiseKernel("T q_x, T step, T row", "T q_nest", "T base = q_x + step; T lane = row; q_nest = base * lane")
     a, b, c = np.arange(5.0), np.arange(5.0) + 1, np.arange(5.0) + 2
