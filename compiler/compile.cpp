@@ -4,6 +4,7 @@
 
 #include "compiler/backend/backend.h"
 #include "compiler/backend/includes.h"
+#include "compiler/backend/nvrtc.h"
 #include "compiler/base/error.h"
 #include "compiler/base/host_abi.h"
 #include "compiler/base/settings.h"
@@ -46,6 +47,8 @@ Cache& process_cache() {
     static Cache* cache = new Cache; // never destroyed: kernels may outlive static destruction
     return *cache;
 }
+
+void preload_gpu_toolchain() noexcept { preload_nvrtc(); }
 
 CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature& signature,
                                    const ElementwiseVariant& variant, const Arch& arch) {

@@ -20,6 +20,10 @@ struct CompiledKernel {
                                                  const ElementwiseVariant& variant,
                                                  const Arch& arch);
 
+// Opens the GPU toolchain's library in the background, once, so that the first compile need not
+// wait for it.
+void preload_gpu_toolchain() noexcept;
+
 // The cache that every kernel of this process shares.
 [[nodiscard]] Cache& process_cache();
 

@@ -35,7 +35,8 @@ std::vector<std::string> elementwise_pieces(const ElementwiseSpec& spec,
     };
     add("quern/half.cuh", has_dtype("quern/half.cuh") || spec.facts.mentions_half);
     add("quern/bfloat16.cuh", has_dtype("quern/bfloat16.cuh") || spec.facts.mentions_bfloat16);
-    add("quern/complex.cuh", has_dtype("quern/complex.cuh") || spec.facts.mentions_complex);
+    add("quern/complex.cuh", has_dtype("quern/complex.cuh") || spec.facts.mentions_complex ||
+                                 starts_with_any(identifiers, {"thrust"}));
     add("quern/carray.cuh", starts_with_any(identifiers, {"CArray"}) ||
                                 std::any_of(spec.params.begin(), spec.params.end(),
                                             [](const Param& p) { return p.raw; }));

@@ -438,6 +438,7 @@ void bind_kernel(py::module_& module) {
         .def("__str__", &ParameterInfo::text)
         .def("__repr__",
              [](const ParameterInfo& info) { return "<ParameterInfo '" + info.text() + "'>"; });
+    set_gpu_hook(preload_gpu_toolchain);
     PyObject* type = PyType_FromSpec(&kernel_type_spec);
     if (type == nullptr)
         throw py::error_already_set();

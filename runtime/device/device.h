@@ -86,6 +86,9 @@ class [[nodiscard]] ContextScope {
     bool ok_, changed_ = false;
 };
 
+// Called once, when the first GPU is made: for what may be loaded in the background from then on.
+void set_gpu_hook(void (*hook)()) noexcept;
+
 // Forgets all devices and takes these drivers instead (at most one that executes on the CPU and one
 // that does not). Former devices are leaked, so what belongs to them stays usable as long as their
 // driver is alive. Tests only.

@@ -60,6 +60,12 @@ std::vector<std::string> Devices::names() {
     return names;
 }
 
+namespace {
+std::atomic<void (*)()> gpu_hook{nullptr};
+} // namespace
+
+void set_gpu_hook(void (*hook)()) noexcept { gpu_hook = hook; }
+
 Device& Devices::cpu() {
     if (Device* device = cpu_device_.load(std::memory_order_acquire))
         return *device;
@@ -89,6 +95,8 @@ Device& Devices::gpu(int ordinal, std::string_view name) {
         return *device;
     auto* device = new Device(*gpu_, ordinal, join("cuda:", ordinal));
     gpus_[slot].store(device, std::memory_order_release);
+    if (void (*hook)() = gpu_hook.exchange(nullptr))
+        hook();
     return *device;
 }
 

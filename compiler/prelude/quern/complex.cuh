@@ -214,3 +214,10 @@ QUERN_OF complex<T> atan(const complex<T>& z) {
     return complex<T>(w.imag(), -w.real());
 }
 #undef QUERN_OF
+
+namespace thrust { // where CUDA's users know these names from
+template <class T> using complex = ::complex<T>;
+using ::abs; using ::acos; using ::acosh; using ::arg; using ::asin; using ::asinh; using ::atan; using ::atanh;
+using ::conj; using ::cos; using ::cosh; using ::exp; using ::log; using ::log10; using ::norm; using ::polar;
+using ::pow; using ::sin; using ::sinh; using ::sqrt; using ::tan; using ::tanh;
+} // namespace thrust

@@ -178,6 +178,27 @@ def test_every_dtype_converts_to_every_other(device: quern.Device, dtype: np.dty
         np.testing.assert_array_equal(got, expected)
 
 
+BODIES: dict[str, tuple[str, str, Any]] = {
+    "bit tricks": ("i4", "y = __popc(x) + __clz(x) + (x << 3) + (x >> 1)", lambda x: [int(v).bit_count() + 32 - int(v).bit_length() + v * 8 + v // 2 for v in x]),
+    "constants": ("f8", "y = CUDART_INF > x ? M_PI : CUDART_NAN", lambda x: np.full(x.shape, np.pi)),
+    "widths": ("i4", "int32_t a = 3; uint8_t b = 250; size_t c = 9; y = a + b + c + x", lambda x: x + 262),
+    "a struct and a lambda": ("i8", "struct P { T a; }; P p = {x}; auto f = [](T v) { return v + 1; }; y = f(p.a)", lambda x: x + 1),
+    "a switch": ("i8", "switch (x % 3) { case 0: y = x; break; case 1: y = -x; break; default: y = 7; }", lambda x: np.choose(x % 3, [x, -x, 7])),
+    "threads": ("i4", "y = threadIdx.x + blockDim.x * blockIdx.x + 0 * x", lambda x: np.arange(x.size)),
+    "thrust": ("D", "y = thrust::conj(x) * thrust::complex<double>(0, 1)", lambda x: np.conj(x) * 1j),
+    "goto and nested loops": ("i4", "y = 0; for (int a = 0; a < 5; ++a) for (int b = 0; b < 5; ++b) if (a * b > x % 7) goto out; else ++y; out:",
+                              lambda x: [next((k for k in range(25) if (k // 5) * (k % 5) > v % 7), 25) for v in x]),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies_of_all_kinds(device: quern.Device, name: str) -> None:
+    dtype, body, oracle = BODIES[name]
+    x = np.arange(1, 301).astype(dtype)
+    got = ElementwiseKernel("T x", "T y", body)(quern.asarray(x)).get()
+    np.testing.assert_array_equal(got, np.asarray(oracle(x)).astype(dtype))
+
+
 def test_escape_time_loop(device: quern.Device) -> None:
     kernel = ElementwiseKernel("complex64 c, int32 limit", "int32 count", """
         complex<float> z(0, 0);
