@@ -3,14 +3,19 @@
 #include "compiler/host/passes.h"
 #include <deque>
 #include <dlfcn.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
+#include <map>
 #include <mutex>
 
 namespace quern::host {
@@ -82,9 +87,7 @@ llvm::TargetLibraryInfoImpl library_of(const llvm::Module& module, const Cpu& cp
     return library;
 }
 
-} // namespace
-
-std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& log) {
+void open_target() {
     static std::once_flag once;
     std::call_once(once, [] {
         LLVMInitializeX86TargetInfo();
@@ -93,6 +96,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
         LLVMInitializeX86AsmPrinter();
         LLVMInitializeX86AsmParser();
     });
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& log) {
     const std::string triple = "x86_64-unknown-linux-gnu";
     const auto* target = llvm::TargetRegistry::lookupTarget(triple, log);
     if (!target)
@@ -121,6 +127,70 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
     return machine;
 }
 
+// The code generator reduces strengths in loops: a tenth to a third of a compilation. x86 addresses
+// hold all that vectorised loops ask for; scalar ones with several strides gain up to a third.
+bool needs_reduction(llvm::Module& module) {
+    for (auto& function : module) {
+        if (function.isDeclaration())
+            continue;
+        const llvm::DominatorTree tree(function);
+        const llvm::LoopInfo loops(tree);
+        for (const auto* loop : loops.getLoopsInPreorder())
+            if (loop->isInnermost() &&
+                !llvm::getBooleanLoopAttribute(loop, "llvm.loop.isvectorized"))
+                return true;
+    }
+    return false;
+}
+
+struct WithoutReduction final : llvm::OptPassGate {
+    bool isEnabled() const override { return true; }
+#if LLVM_VERSION_MAJOR >= 21
+    bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override{
+#else
+    bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
+#endif
+        return pass != "Loop Strength Reduction";
+}
+}; // namespace
+
+// A machine knows each subtarget it met; to make one anew costs a millisecond. Never destroyed:
+// threads may still compile while the process ends.
+struct Shelf {
+    std::mutex guard;
+    std::multimap<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
+};
+Shelf& shelf() {
+    static auto* const once = new Shelf;
+    return *once;
+}
+
+std::string shelf_name(const Cpu& cpu) {
+    std::string name = cpu.name;
+    for (const auto& feature : cpu.features)
+        name += feature;
+    return name;
+}
+
+} // namespace quern::host
+
+std::unique_ptr<llvm::TargetMachine> take_machine(const Cpu& cpu, std::string& log) {
+    open_target();
+    {
+        const std::scoped_lock lock(shelf().guard);
+        if (auto found = shelf().machines.extract(shelf_name(cpu)))
+            return std::move(found.mapped());
+    }
+    return make_machine(cpu, log);
+}
+
+void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine) {
+    constexpr std::size_t room = 16;
+    const std::scoped_lock lock(shelf().guard);
+    if (shelf().machines.size() < room)
+        shelf().machines.emplace(shelf_name(cpu), std::move(machine));
+}
+
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu) {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
@@ -140,6 +210,9 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu
     passes.addPass(llvm::AlwaysInlinerPass(true));
     passes.addPass(builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2));
     passes.run(module, modules);
+    static WithoutReduction gate;
+    if (!needs_reduction(module))
+        module.getContext().setOptPassGate(gate);
 }
 
 bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,

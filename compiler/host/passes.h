@@ -19,11 +19,15 @@ void inline_device_functions(Program& program);
 void place_threads_and_shared(Program& program);
 inline constexpr unsigned first_position = 2; // the thunk's argument that is threadIdx.x
 
-// threads.cpp: writes __quern_run_NAME and __quern_info_NAME.
-void make_runners(Program& program, llvm::TargetMachine& machine);
+// threads.cpp: writes __quern_run_NAME and __quern_info_NAME. Kernels that read threadIdx need the
+// optimiser on the loops around them; for the others these loops come after it.
+void make_row_runners(Program& program, llvm::TargetMachine& machine);
+void make_plain_runners(Program& program);
 
-// optimise.cpp: LLVM's O2 with libmvec; then the object.
-std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& log);
+// optimise.cpp: LLVM's O2 with libmvec; then the object. A machine serves one compilation at a time;
+// one that a compilation crashed with is not returned.
+std::unique_ptr<llvm::TargetMachine> take_machine(const Cpu& cpu, std::string& log);
+void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine);
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu);
 bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,
                  llvm::SmallVectorImpl<char>& object);

@@ -100,7 +100,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     auto handler = std::make_unique<BackEndLog>(result.text);
     auto* back_end = handler.get();
     const double start = now_ms();
-    auto machine = make_machine(work.cpu, result.text);
+    auto machine = take_machine(work.cpu, result.text);
     Program program;
     result.status = machine ? run_front_end(work.input, precompiled, context, program, result.text)
                             : QUERN_CC_ERROR;
@@ -114,7 +114,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     define_semantics(module);
     inline_device_functions(program);
     place_threads_and_shared(program);
-    make_runners(program, *machine);
+    make_row_runners(program, *machine);
     if (std::string trouble; [&] {
             llvm::raw_string_ostream stream(trouble);
             return llvm::verifyModule(module, &stream);
@@ -124,6 +124,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
         return;
     }
     optimise(module, *machine, work.cpu);
+    make_plain_runners(program);
     const double optimised = now_ms();
     result.optimise_ms = optimised - read;
     const bool emitted = emit_object(module, *machine, work.cpu, result.bytes);
@@ -133,6 +134,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
         result.bytes.clear();
     }
     result.names = program.lowered_names;
+    return_machine(work.cpu, std::move(machine));
 }
 
 Work read_request(const quern_cc_request& request) {

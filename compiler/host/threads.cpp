@@ -8,6 +8,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/DeadArgumentElimination.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -16,6 +17,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <optional>
 
 namespace quern::host {
 namespace {
@@ -31,6 +33,14 @@ bool reads_thread(const Function& thunk) {
         if (!thunk.getArg(first_position + thread_at + axis)->use_empty())
             return true;
     return false;
+}
+
+// How many of blockIdx's components the kernel reads, as x, xy or xyz.
+unsigned block_axes(const Function& thunk) {
+    for (unsigned axes = 3; axes > 0; --axes)
+        if (!thunk.getArg(first_position + block_at + axes - 1)->use_empty())
+            return axes;
+    return 0;
 }
 
 class Simplifier {
@@ -104,9 +114,8 @@ bool may_vectorise(Function& body) {
 
 class Runner {
   public:
-    Runner(Program& program, Kernel& kernel, Simplifier& simplifier)
-        : kernel_(kernel), simplifier_(simplifier), context_(program.module->getContext()),
-          build_(context_) {
+    Runner(Program& program, Kernel& kernel)
+        : kernel_(kernel), context_(program.module->getContext()), build_(context_) {
         auto* pointer = build_.getPtrTy();
         auto* wide = build_.getInt64Ty();
         runner_ = Function::Create(
@@ -128,12 +137,12 @@ class Runner {
         runner_->addDereferenceableParamAttr(0, sizeof(HostLaunch));
     }
 
-    void emit() {
+    // Without a simplifier the threads run as plain calls.
+    void emit(Simplifier* simplifier) {
         auto& thunk = *kernel_.thunk;
         thunk.setLinkage(llvm::GlobalValue::InternalLinkage);
-        const bool by_thread = reads_thread(thunk);
-        if (by_thread)
-            simplifier_.run(thunk);
+        if (simplifier)
+            simplifier->run(thunk);
         values_ = {runner_->getArg(1), runner_->getArg(4)};
         values_.resize(first_position + 12, build_.getInt32(0));
 
@@ -145,41 +154,44 @@ class Runner {
             value(grid_size_at, axis) = field(axis);
             value(block_size_at, axis) = field(3 + axis);
         }
+        const unsigned axes = block_axes(thunk);
         auto* first = runner_->getArg(2);
-        auto* width = wide(value(grid_size_at, 0));
-        auto* height = wide(value(grid_size_at, 1));
-        auto* row = build_.CreateUDiv(first, width);
-        Value* starts[] = {narrow(build_.CreateURem(first, width)),
-                           narrow(build_.CreateURem(row, height)),
-                           narrow(build_.CreateUDiv(row, height))};
+        Value* starts[3] = {};
+        Value* rest = first;
+        for (unsigned axis = 0; axis < axes; ++axis) {
+            auto* size = wide(value(grid_size_at, axis));
+            starts[axis] = narrow(axis < 2 ? build_.CreateURem(rest, size) : rest);
+            if (axis + 1 < axes)
+                rest = build_.CreateUDiv(rest, size);
+        }
         build_.CreateCondBr(build_.CreateICmpULT(first, runner_->getArg(3)), blocks, exit);
 
         build_.SetInsertPoint(blocks);
         auto* number = build_.CreatePHI(build_.getInt64Ty(), 2, "block");
         number->addIncoming(first, entry);
-        llvm::PHINode* place[3];
-        for (unsigned axis = 0; axis < 3; ++axis) {
+        llvm::PHINode* place[3] = {};
+        for (unsigned axis = 0; axis < axes; ++axis) {
             place[axis] = build_.CreatePHI(build_.getInt32Ty(), 2);
             place[axis]->addIncoming(starts[axis], entry);
             value(block_at, axis) = place[axis];
         }
-        if (by_thread)
-            emit_rows();
+        if (simplifier)
+            emit_rows(*simplifier);
         else
             emit_plain_threads();
 
         auto* next = build_.CreateAdd(number, build_.getInt64(1), "", true, true);
-        auto* x = build_.CreateAdd(place[0], build_.getInt32(1));
-        auto* end_x = build_.CreateICmpEQ(x, value(grid_size_at, 0));
-        auto* y = build_.CreateAdd(place[1], build_.CreateZExt(end_x, build_.getInt32Ty()));
-        auto* end_y = build_.CreateICmpEQ(y, value(grid_size_at, 1));
-        auto* z = build_.CreateAdd(place[2], build_.CreateZExt(end_y, build_.getInt32Ty()));
         number->addIncoming(next, build_.GetInsertBlock());
-        place[0]->addIncoming(build_.CreateSelect(end_x, build_.getInt32(0), x),
-                              build_.GetInsertBlock());
-        place[1]->addIncoming(build_.CreateSelect(end_y, build_.getInt32(0), y),
-                              build_.GetInsertBlock());
-        place[2]->addIncoming(z, build_.GetInsertBlock());
+        Value* carry = build_.getInt32(1);
+        for (unsigned axis = 0; axis < axes; ++axis) {
+            Value* after = build_.CreateAdd(place[axis], carry);
+            if (axis < 2) {
+                auto* end = build_.CreateICmpEQ(after, value(grid_size_at, axis));
+                carry = build_.CreateZExt(end, build_.getInt32Ty());
+                after = build_.CreateSelect(end, build_.getInt32(0), after);
+            }
+            place[axis]->addIncoming(after, build_.GetInsertBlock());
+        }
         build_.CreateCondBr(build_.CreateICmpULT(next, runner_->getArg(3)), blocks, exit)
             ->setMetadata(llvm::LLVMContext::MD_loop, loop({}));
         build_.SetInsertPoint(exit);
@@ -207,12 +219,12 @@ class Runner {
         build_.SetInsertPoint(after);
     }
 
-    void emit_rows() {
+    void emit_rows(Simplifier& simplifier) {
         auto& thunk = *kernel_.thunk;
         auto* thread_x = thunk.getArg(first_position + thread_at);
         Function* quick = nullptr;
         RowFacts facts;
-        if (!simplifier_.has_loop(thunk) && may_vectorise(thunk)) {
+        if (!simplifier.has_loop(thunk) && may_vectorise(thunk)) {
             facts = find_row_facts(thunk, thread_x);
             quick = copy_without_guard(thunk, facts);
         }
@@ -321,7 +333,6 @@ class Runner {
     BasicBlock* block(const char* name) { return BasicBlock::Create(context_, name, runner_); }
 
     Kernel& kernel_;
-    Simplifier& simplifier_;
     llvm::LLVMContext& context_;
     llvm::IRBuilder<> build_;
     Function* runner_;
@@ -347,12 +358,26 @@ void emit_info(llvm::Module& module, const Kernel& kernel) {
 
 } // namespace
 
-void make_runners(Program& program, llvm::TargetMachine& machine) {
-    Simplifier simplifier(machine);
+void make_row_runners(Program& program, llvm::TargetMachine& machine) {
+    std::optional<Simplifier> simplifier;
     for (auto& kernel : program.kernels) {
-        Runner(program, kernel, simplifier).emit();
+        kernel.by_thread = reads_thread(*kernel.thunk);
+        if (!kernel.by_thread)
+            continue;
+        if (!simplifier)
+            simplifier.emplace(machine);
+        Runner(program, kernel).emit(&*simplifier);
+    }
+}
+
+void make_plain_runners(Program& program) {
+    for (auto& kernel : program.kernels) {
+        if (!kernel.by_thread)
+            Runner(program, kernel).emit(nullptr);
         emit_info(*program.module, kernel);
     }
+    llvm::ModuleAnalysisManager none;
+    llvm::DeadArgumentEliminationPass().run(*program.module, none); // thunks take 14, few read them
 }
 
 } // namespace quern::host
