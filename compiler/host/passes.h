@@ -24,8 +24,8 @@ inline constexpr unsigned first_position = 2; // the thunk's argument that is th
 void make_row_runners(Program& program, llvm::TargetMachine& machine);
 void make_plain_runners(Program& program);
 
-// optimise.cpp: LLVM's O2 with libmvec; then the object. A machine serves one compilation at a time;
-// one that a compilation crashed with is not returned.
+// optimise.cpp: LLVM's O2 with libmvec; then the object. A machine serves one compilation at a
+// time; one that a compilation crashed with is not returned.
 std::unique_ptr<llvm::TargetMachine> take_machine(const Cpu& cpu, std::string& log);
 void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine);
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu);
