@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/cache/cache.h"
 #include "compiler/codegen/elementwise.h"
+#include "compiler/ops/op_table.h"
 
 namespace quern {
 

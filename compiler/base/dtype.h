@@ -39,25 +39,26 @@ struct DTypeRow {
     std::string_view header;   // prelude piece that defines the spelling, or ""
 };
 
+// clang-format off
 inline constexpr std::array<DTypeRow, dtype_count> dtype_table{{
-    // id              name          code bytes kind                    CUDA C++ prelude piece
-    {DType::boolean, "bool", '?', 1, Kind::boolean, "bool", ""},
-    {DType::int8, "int8", 'b', 1, Kind::signed_integer, "signed char", ""},
-    {DType::int16, "int16", 'h', 2, Kind::signed_integer, "short", ""},
-    {DType::int32, "int32", 'i', 4, Kind::signed_integer, "int", ""},
-    {DType::int64, "int64", 'l', 8, Kind::signed_integer, "long long", ""},
-    {DType::uint8, "uint8", 'B', 1, Kind::unsigned_integer, "unsigned char", ""},
-    {DType::uint16, "uint16", 'H', 2, Kind::unsigned_integer, "unsigned short", ""},
-    {DType::uint32, "uint32", 'I', 4, Kind::unsigned_integer, "unsigned int", ""},
-    {DType::uint64, "uint64", 'L', 8, Kind::unsigned_integer, "unsigned long long", ""},
-    {DType::float16, "float16", 'e', 2, Kind::floating, "float16", "quern/half.cuh"},
-    {DType::bfloat16, "bfloat16", 0, 2, Kind::floating, "bfloat16", "quern/bfloat16.cuh"},
-    {DType::float32, "float32", 'f', 4, Kind::floating, "float", ""},
-    {DType::float64, "float64", 'd', 8, Kind::floating, "double", ""},
-    {DType::complex64, "complex64", 'F', 8, Kind::complex, "complex<float>", "quern/complex.cuh"},
-    {DType::complex128, "complex128", 'D', 16, Kind::complex, "complex<double>",
-     "quern/complex.cuh"},
+    // id                name       code bytes kind                    CUDA C++              prelude piece
+    {DType::boolean,    "bool",       '?', 1,  Kind::boolean,          "bool",               ""},
+    {DType::int8,       "int8",       'b', 1,  Kind::signed_integer,   "signed char",        ""},
+    {DType::int16,      "int16",      'h', 2,  Kind::signed_integer,   "short",              ""},
+    {DType::int32,      "int32",      'i', 4,  Kind::signed_integer,   "int",                ""},
+    {DType::int64,      "int64",      'l', 8,  Kind::signed_integer,   "long long",          ""},
+    {DType::uint8,      "uint8",      'B', 1,  Kind::unsigned_integer, "unsigned char",      ""},
+    {DType::uint16,     "uint16",     'H', 2,  Kind::unsigned_integer, "unsigned short",     ""},
+    {DType::uint32,     "uint32",     'I', 4,  Kind::unsigned_integer, "unsigned int",       ""},
+    {DType::uint64,     "uint64",     'L', 8,  Kind::unsigned_integer, "unsigned long long", ""},
+    {DType::float16,    "float16",    'e', 2,  Kind::floating,         "float16",            "quern/half.cuh"},
+    {DType::bfloat16,   "bfloat16",   0,   2,  Kind::floating,         "bfloat16",           "quern/bfloat16.cuh"},
+    {DType::float32,    "float32",    'f', 4,  Kind::floating,         "float",              ""},
+    {DType::float64,    "float64",    'd', 8,  Kind::floating,         "double",             ""},
+    {DType::complex64,  "complex64",  'F', 8,  Kind::complex,          "complex<float>",     "quern/complex.cuh"},
+    {DType::complex128, "complex128", 'D', 16, Kind::complex,          "complex<double>",    "quern/complex.cuh"},
 }};
+// clang-format on
 
 constexpr bool rows_match_ids(const std::array<DTypeRow, dtype_count>& table) {
     for (std::size_t k = 0; k < table.size(); ++k)

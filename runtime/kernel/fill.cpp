@@ -12,45 +12,28 @@
 namespace quern {
 namespace {
 
-// One kernel of ours, made on first use and kept.
-struct Routine {
-    const char *name, *in_params, *out_params, *operation;
-};
-enum class RoutineId : std::size_t { copy, convert, fill, range, linspace, floor, linspace_last };
-constexpr std::array routines{
-    Routine{"quern_copy", "T x", "T y", "y = x"},
-    Routine{"quern_convert", "S x", "T y", "y = quern::convert<T>(x)"},
-    Routine{"quern_fill", "T value", "T y", "y = value"},
-    Routine{"quern_arange", "T start, T next", "T y",
-            "y = static_cast<T>(start + (next - start) * i)"},
-    Routine{"quern_linspace", "D start, D step", "D y",
-            "y = static_cast<double>(i) * step + start"},
-    Routine{"quern_floor", "float64 x", "T y",
-            "y = static_cast<T>(static_cast<long long>(floor(x)))"},
-    Routine{"quern_linspace_last", "D stop", "D y", "y = stop"},
-};
-
-ElementwiseKernel& kernel_of(RoutineId id) {
-    static std::array<ElementwiseKernel*, routines.size()>* const kernels = [] {
-        auto* made = new std::array<ElementwiseKernel*, routines.size()>;
-        for (std::size_t k = 0; k < routines.size(); ++k) {
+// The kernel of an op, made on first use and kept.
+ElementwiseKernel& kernel_of(Op op) {
+    static std::array<ElementwiseKernel*, op_table.size()>* const kernels = [] {
+        auto* made = new std::array<ElementwiseKernel*, op_table.size()>;
+        for (std::size_t k = 0; k < op_table.size(); ++k) {
             ElementwiseText text;
-            text.name = routines[k].name;
-            text.in_params = routines[k].in_params;
-            text.out_params = routines[k].out_params;
-            text.operation = routines[k].operation;
+            text.name = op_table[k].name;
+            text.in_params = op_table[k].in_params;
+            text.out_params = op_table[k].out_params;
+            text.operation = op_table[k].operation;
             (*made)[k] = new ElementwiseKernel(text);
         }
         return made;
     }();
-    return *(*kernels)[static_cast<std::size_t>(id)];
+    return *(*kernels)[static_cast<std::size_t>(op)];
 }
 
-void run(RoutineId id, std::initializer_list<Argument> args, CUstream stream) {
+void run(Op op, std::initializer_list<Argument> args, CUstream stream) {
     ElementwiseCall call;
     call.has_stream = true;
     call.stream = stream;
-    static_cast<void>(kernel_of(id)(std::span(args.begin(), args.size()), call));
+    static_cast<void>(kernel_of(op)(std::span(args.begin(), args.size()), call));
 }
 
 // The second element of a range: NumPy steps by the difference of the first two, as the dtype holds
@@ -123,21 +106,21 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
         copy_into(whole, source, stream);
         from = whole.shape() == target.shape() ? whole : broadcast_to(whole, target.shape());
     }
-    run(from.dtype() == target.dtype() ? RoutineId::copy : RoutineId::convert,
+    run(from.dtype() == target.dtype() ? Op::copy : Op::convert,
         {Argument::of(from), Argument::of(target)}, stream);
 }
 
 void fill(const Array& target, const Scalar& value, CUstream stream) {
     if (target.size() == 0)
         return;
-    run(RoutineId::fill, {Argument::of(value), Argument::of(target)}, stream);
+    run(Op::fill, {Argument::of(value), Argument::of(target)}, stream);
 }
 
 void fill_range(const Array& target, const Scalar& start, const Scalar& step, CUstream stream) {
     if (target.size() == 0)
         return;
-    run(RoutineId::range,
-        {Argument::of(start), Argument::of(sum(start, step)), Argument::of(target)}, stream);
+    run(Op::range, {Argument::of(start), Argument::of(sum(start, step)), Argument::of(target)},
+        stream);
 }
 
 void fill_linspace(const Array& target, const Scalar& start, const Scalar& stop, const Scalar& step,
@@ -149,18 +132,17 @@ void fill_linspace(const Array& target, const Scalar& start, const Scalar& stop,
     const bool direct = target.dtype() == wide;
     const Array exact =
         direct ? target : Array::empty(target.device(), wide, target.shape(), stream);
-    run(RoutineId::linspace, {Argument::of(start), Argument::of(step), Argument::of(exact)},
-        stream);
+    run(Op::linspace, {Argument::of(start), Argument::of(step), Argument::of(exact)}, stream);
     if (endpoint && target.size() > 1) {
         const Array last = slice(exact, 0, {target.size() - 1, 1, 1});
-        run(RoutineId::linspace_last, {Argument::of(stop), Argument::of(last)}, stream);
+        run(Op::fill, {Argument::of(stop), Argument::of(last)}, stream);
     }
     if (direct)
         return;
     const Kind kind = row(target.dtype()).kind;
     if (kind == Kind::signed_integer ||
         kind == Kind::unsigned_integer) // NumPy rounds down here, it does not cut
-        run(RoutineId::floor, {Argument::of(exact), Argument::of(target)}, stream);
+        run(Op::floor_to_integer, {Argument::of(exact), Argument::of(target)}, stream);
     else
         copy_into(target, exact, stream);
 }

@@ -1,5 +1,5 @@
-"""Records the kernels that these tests make and call, so that the compiler's tests can compile every one of them for GPUs
-that are not here: QUERN_RECORD_KERNELS=FILE writes one line for each kernel and list of argument types."""
+"""Records the kernels that these tests make and call, so that the compiler's tests can compile every one of them for
+GPUs that are not here: QUERN_RECORD_KERNELS=FILE writes one line for each kernel and list of argument types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def escape(text: str) -> str:
 def describe(argument: Any, raw: bool) -> str:
     if isinstance(argument, quern.ndarray):
         return f"a:{argument.dtype.name}:{argument.ndim if raw else 0}"  # only raw arrays keep their axes in the text
-    if isinstance(argument, np.void) or not isinstance(argument, bool | int | float | complex | np.generic):
+    if isinstance(argument, np.void) or not isinstance(
+        argument, bool | int | float | complex | np.generic
+    ):
         return "other"
     return "s"
 
@@ -32,11 +34,22 @@ class RecordingKernel(Kernel):  # type: ignore[misc]
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = super().__call__(*args, **kwargs)
         raw = [p.raw for p in self.params]
-        given = [describe(a, r) for a, r in zip(args, raw, strict=False)] + ["m"] * (self.nargs - len(args))
+        given = [describe(a, r) for a, r in zip(args, raw, strict=False)] + ["m"] * (
+            self.nargs - len(args)
+        )
         extra = self.kwargs
-        fields = [self.name, ", ".join(map(str, self.in_params)), ", ".join(map(str, self.out_params)), self.operation,
-                  self.preamble, extra.get("loop_prep", ""), extra.get("after_loop", ""), "\x1f".join(extra.get("options", ())),
-                  str(int(self.reduce_dims)), ",".join(given)]
+        fields = [
+            self.name,
+            ", ".join(map(str, self.in_params)),
+            ", ".join(map(str, self.out_params)),
+            self.operation,
+            self.preamble,
+            extra.get("loop_prep", ""),
+            extra.get("after_loop", ""),
+            "\x1f".join(extra.get("options", ())),
+            str(int(self.reduce_dims)),
+            ",".join(given),
+        ]
         if "other" not in given:
             recorded.add("\t".join(map(escape, fields)))
         return result

@@ -23,9 +23,15 @@ def test_fixed_types_and_placeholders(device: quern.Device) -> None:
 
 
 def test_raw_flat_index(device: quern.Device) -> None:
-    kernel = ElementwiseKernel("raw T x, int32 shift", "T y", "y = x[(i + shift) % x.size()]", "roll")
+    kernel = ElementwiseKernel(
+        "raw T x, int32 shift", "T y", "y = x[(i + shift) % x.size()]", "roll"
+    )
     x = np.arange(12.0).reshape(3, 4)
-    for array, host in [(quern.asarray(x), x), (quern.asarray(x).T, x.T), (quern.asarray(x)[::-1, ::2], x[::-1, ::2])]:
+    for array, host in [
+        (quern.asarray(x), x),
+        (quern.asarray(x).T, x.T),
+        (quern.asarray(x)[::-1, ::2], x[::-1, ::2]),
+    ]:
         out = quern.empty(host.size, "f8")
         kernel(array, 5, out)
         np.testing.assert_array_equal(out.get(), np.roll(host.ravel(), -5))
@@ -34,12 +40,14 @@ def test_raw_flat_index(device: quern.Device) -> None:
 def test_raw_multi_index_shape_strides(device: quern.Device) -> None:
     x = np.arange(24, dtype="i4").reshape(4, 6)
     kernel = ElementwiseKernel(
-        "raw T x", "T y",
+        "raw T x",
+        "T y",
         """
         ptrdiff_t at[] = {i % x.shape()[0], i / x.shape()[0]};
         y = x[at] + T(1000 * x.strides()[0] / sizeof(T)) + T(100000 * x.ndim);
         """,
-        "columns")
+        "columns",
+    )
     array = quern.asarray(x)
     out = kernel(array, quern.empty(24, "i4"))
     np.testing.assert_array_equal(out.get(), x.T.ravel() + 6000 + 200000)
@@ -48,9 +56,15 @@ def test_raw_multi_index_shape_strides(device: quern.Device) -> None:
 
 
 def test_raw_int_index_and_pointer(device: quern.Device) -> None:
-    kernel = ElementwiseKernel("raw float32 x, raw float32 y", "float32 z", "int at[2] = {int(i), 1}; const float* p = &y[0]; z = x[at] + p[i]")
+    kernel = ElementwiseKernel(
+        "raw float32 x, raw float32 y",
+        "float32 z",
+        "int at[2] = {int(i), 1}; const float* p = &y[0]; z = x[at] + p[i]",
+    )
     x, y = np.arange(6, dtype="f4").reshape(3, 2), np.arange(3, dtype="f4") * 10
-    np.testing.assert_array_equal(kernel(quern.asarray(x), quern.asarray(y), quern.empty(3, "f4")).get(), x[:, 1] + y)
+    np.testing.assert_array_equal(
+        kernel(quern.asarray(x), quern.asarray(y), quern.empty(3, "f4")).get(), x[:, 1] + y
+    )
 
 
 def test_raw_output_and_size(device: quern.Device) -> None:
@@ -67,7 +81,9 @@ def test_index_names(device: quern.Device) -> None:
     x = quern.zeros((3, 4), "f4")
     np.testing.assert_array_equal(kernel(x).get(), np.arange(12).reshape(3, 4) * 1000 + 24)
     np.testing.assert_array_equal(kernel(x.T).get(), np.arange(12).reshape(4, 3) * 1000 + 24)
-    kernel = ElementwiseKernel("T x", "int64 y", "y = _ind.get()[0] * 100 + _ind.get()[1]", reduce_dims=False)
+    kernel = ElementwiseKernel(
+        "T x", "int64 y", "y = _ind.get()[0] * 100 + _ind.get()[1]", reduce_dims=False
+    )
     rows, columns = np.indices((3, 4))
     np.testing.assert_array_equal(kernel(x).get(), rows * 100 + columns)
     np.testing.assert_array_equal(kernel(quern.zeros((4, 3), "f4").T).get(), rows * 100 + columns)
@@ -76,9 +92,14 @@ def test_index_names(device: quern.Device) -> None:
 
 
 def test_loop_prep_and_after_loop(device: quern.Device) -> None:
-    kernel = ElementwiseKernel("T x, raw int32 total", "T y", "y = x * factor; seen += 1;", "prep",
-                               loop_prep="const T factor = 3; int seen = 0;",
-                               after_loop="atomicAdd(const_cast<int*>(&total[0]), seen)")
+    kernel = ElementwiseKernel(
+        "T x, raw int32 total",
+        "T y",
+        "y = x * factor; seen += 1;",
+        "prep",
+        loop_prep="const T factor = 3; int seen = 0;",
+        after_loop="atomicAdd(const_cast<int*>(&total[0]), seen)",
+    )
     total = quern.zeros(1, "i4")
     x = np.arange(1000, dtype="f4")
     np.testing.assert_array_equal(kernel(quern.asarray(x), total).get(), x * 3)
@@ -86,8 +107,13 @@ def test_loop_prep_and_after_loop(device: quern.Device) -> None:
 
 
 def test_preamble_and_options(device: quern.Device) -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = twice(x) + OFFSET", preamble="template <class V> __device__ V twice(V v) { return v + v; }",
-                               options=("-DOFFSET=7",))
+    kernel = ElementwiseKernel(
+        "T x",
+        "T y",
+        "y = twice(x) + OFFSET",
+        preamble="template <class V> __device__ V twice(V v) { return v + v; }",
+        options=("-DOFFSET=7",),
+    )
     np.testing.assert_array_equal(kernel(quern.arange(4)).get(), np.arange(4) * 2 + 7)
 
 
@@ -111,7 +137,9 @@ def test_in_place_and_several_outputs(device: quern.Device) -> None:
     x = quern.arange(10, dtype="f8")
     ElementwiseKernel("T a", "T x", "x = x * a + 1")(2, x)
     np.testing.assert_array_equal(x.get(), np.arange(10) * 2.0 + 1)
-    q, r = ElementwiseKernel("T x, T y", "T q, T r", "q = x / y; r = x % y")(quern.arange(10), quern.asarray(np.int64(3)))
+    q, r = ElementwiseKernel("T x, T y", "T q, T r", "q = x / y; r = x % y")(
+        quern.arange(10), quern.asarray(np.int64(3))
+    )
     np.testing.assert_array_equal(q.get(), np.arange(10) // 3)
     np.testing.assert_array_equal(r.get(), np.arange(10) % 3)
 
@@ -120,7 +148,8 @@ def test_returns(device: quern.Device) -> None:
     x = quern.arange(3)
     assert ElementwiseKernel("T x", "T y", "y = x", no_return=True)(x) is None
     tupled = ElementwiseKernel("T x", "T y", "y = x", return_tuple=True)(x)
-    assert isinstance(tupled, tuple) and len(tupled) == 1
+    assert isinstance(tupled, tuple)
+    assert len(tupled) == 1
     assert ElementwiseKernel("raw T x", "", "")(x, size=3) == ()
 
 
@@ -138,14 +167,21 @@ def test_scalars_follow_numpy_assignment(device: quern.Device) -> None:
         kernel(zeros, 1j)
     half = kernel(quern.zeros(3, "e"), 1 / 3)
     np.testing.assert_array_equal(half.get(), np.full(3, 1 / 3, "e"))
-    np.testing.assert_array_equal(kernel(quern.zeros(3, "F"), 1 + 2j).get(), np.full(3, 1 + 2j, "F"))
-    np.testing.assert_array_equal(kernel(quern.zeros(1, "u8"), 2**64 - 1).get(), np.array([2**64 - 1], "u8"))
+    np.testing.assert_array_equal(
+        kernel(quern.zeros(3, "F"), 1 + 2j).get(), np.full(3, 1 + 2j, "F")
+    )
+    np.testing.assert_array_equal(
+        kernel(quern.zeros(1, "u8"), 2**64 - 1).get(), np.array([2**64 - 1], "u8")
+    )
 
 
 def test_half_scalars_round_like_numpy(device: quern.Device) -> None:
     kernel = ElementwiseKernel("T a", "T y", "y = a")
     random = np.random.default_rng(5)
-    values = np.concatenate([random.normal(0, 10.0**e, 20) for e in range(-9, 6)] + [[np.inf, -np.inf, 65519.99, 65520.0, 2.0**-25]])
+    values = np.concatenate(
+        [random.normal(0, 10.0**e, 20) for e in range(-9, 6)]
+        + [[np.inf, -np.inf, 65519.99, 65520.0, 2.0**-25]]
+    )
     for value in values:
         out = quern.empty(1, "e")
         kernel(float(value), out)
@@ -156,7 +192,9 @@ def test_half_scalars_round_like_numpy(device: quern.Device) -> None:
 def test_structured_scalar(device: quern.Device) -> None:
     dtype = np.dtype([("scale", "f4"), ("shift", "i8"), ("flag", "?")], align=True)
     value = np.array((2.5, 7, True), dtype)[()]
-    kernel = ElementwiseKernel("float64 x, S s", "float64 y", "y = s.flag ? x * s.scale + s.shift : 0")
+    kernel = ElementwiseKernel(
+        "float64 x, S s", "float64 y", "y = s.flag ? x * s.scale + s.shift : 0"
+    )
     x = np.arange(6.0)
     np.testing.assert_array_equal(kernel(quern.asarray(x), value).get(), x * 2.5 + 7)
 
@@ -179,7 +217,11 @@ def test_call_options(device: quern.Device) -> None:
 def test_foreign_arrays(device: quern.Device) -> None:
     class Wrapper:
         def __init__(self, array: Any) -> None:
-            name = "__cuda_array_interface__" if hasattr(array, "__cuda_array_interface__") else "__array_interface__"
+            name = (
+                "__cuda_array_interface__"
+                if hasattr(array, "__cuda_array_interface__")
+                else "__array_interface__"
+            )
             setattr(self, name, getattr(array, name))
             self.kept = array
 
@@ -189,15 +231,22 @@ def test_foreign_arrays(device: quern.Device) -> None:
 
 
 def test_attributes(device: quern.Device) -> None:
-    kernel = ElementwiseKernel("T x, raw float32 w", "T y", "y = x", "named", loop_prep="int a;", options=("-DA",))
+    kernel = ElementwiseKernel(
+        "T x, raw float32 w", "T y", "y = x", "named", loop_prep="int a;", options=("-DA",)
+    )
     assert (kernel.nin, kernel.nout, kernel.nargs) == (2, 1, 3)
     assert kernel.name == kernel.__name__ == "named"
-    assert kernel.operation == "y = x" and kernel.reduce_dims and not kernel.no_return and not kernel.return_tuple
+    assert kernel.operation == "y = x"
+    assert kernel.reduce_dims
+    assert not kernel.no_return
+    assert not kernel.return_tuple
     assert [p.name for p in kernel.params] == ["x", "w", "y"]
-    assert kernel.in_params[1].raw and kernel.in_params[1].dtype == np.float32 and kernel.in_params[0].dtype is None
+    assert kernel.in_params[1].raw
+    assert kernel.in_params[1].dtype == np.float32
+    assert kernel.in_params[0].dtype is None
     assert kernel.kwargs == {"loop_prep": "int a;", "options": ("-DA",)}
     with pytest.raises(RuntimeError, match="not been compiled"):
-        kernel.cached_code
+        _ = kernel.cached_code
     kernel(quern.zeros(3), quern.zeros(3, "f4"))
     assert "named" in kernel.cached_code
     assert list(kernel.cached_codes.values()) == [kernel.cached_code]
@@ -233,19 +282,61 @@ def test_many_threads(device: quern.Device) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("names", [("row", "step"), ("base", "q"), ("p", "lane"), ("first", "last"), ("n_", "nest"), ("tile", "high"),
-                                   ("data", "data_x"), ("at", "at_0"), ("share", "count"), ("low", "column")])
+def test_other_threads_run_while_a_kernel_compiles(device: quern.Device) -> None:
+    ticks, done = [0], threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks[0] += 1
+
+    x = quern.arange(4)
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        before = ticks[0]
+        ElementwiseKernel(
+            "T x", "T y", f"y = x + {threading.get_ident() % 100003} * {id(ticks) % 9973}"
+        )(x)
+        after = ticks[0]
+    finally:
+        done.set()
+        thread.join()
+    assert after - before > 100
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("row", "step"),
+        ("base", "q"),
+        ("p", "lane"),
+        ("first", "last"),
+        ("n_", "nest"),
+        ("tile", "high"),
+        ("data", "data_x"),
+        ("at", "at_0"),
+        ("share", "count"),
+        ("low", "column"),
+    ],
+)
 def test_parameters_may_have_any_name(device: quern.Device, names: tuple[str, str]) -> None:
     a, b = names
     kernel = ElementwiseKernel(f"T {a}, T {b}, T x", "T out", f"out = {a} * {b} - x")
     x, y, z = (np.arange(6000.0).reshape(60, 100) + k for k in range(3))
     for column, turned in ((y[:, :1], z), (y, z.reshape(100, 60).T), (y[0], z)):
-        ours = kernel(quern.asarray(x), quern.asarray(np.ascontiguousarray(column)),
-                      quern.asarray(z.reshape(100, 60)).T if turned is not z else quern.asarray(z))
+        ours = kernel(
+            quern.asarray(x),
+            quern.asarray(np.ascontiguousarray(column)),
+            quern.asarray(z.reshape(100, 60)).T if turned is not z else quern.asarray(z),
+        )
         np.testing.assert_array_equal(ours.get(), x * column - turned)
 
 
 def test_names_like_ours_are_free(device: quern.Device) -> None:
-    kernel = ElementwiseKernel("T q_x, T step, T row", "T q_nest", "T base = q_x + step; T lane = row; q_nest = base * lane")
+    kernel = ElementwiseKernel(
+        "T q_x, T step, T row",
+        "T q_nest",
+        "T base = q_x + step; T lane = row; q_nest = base * lane",
+    )
     a, b, c = np.arange(5.0), np.arange(5.0) + 1, np.arange(5.0) + 2
     np.testing.assert_array_equal(kernel(*map(quern.asarray, (a, b, c))).get(), (a + b) * c)
