@@ -128,7 +128,14 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
 }
 
 // The code generator reduces strengths in loops: a tenth to a third of a compilation. x86 addresses
-// hold all that vectorised loops ask for; scalar ones with several strides gain up to a third.
+// hold all that vectorised loops ask for; scalar ones with several strides gain up to a third. A
+// loop whose author forbids to vectorise and to unroll it is not worth it either.
+bool is_served(const llvm::Loop& loop) {
+    return llvm::getBooleanLoopAttribute(&loop, "llvm.loop.isvectorized") ||
+           (llvm::getOptionalIntLoopAttribute(&loop, "llvm.loop.vectorize.width") == 1 &&
+            llvm::getBooleanLoopAttribute(&loop, "llvm.loop.unroll.disable"));
+}
+
 bool needs_reduction(llvm::Module& module) {
     for (auto& function : module) {
         if (function.isDeclaration())
@@ -136,8 +143,7 @@ bool needs_reduction(llvm::Module& module) {
         const llvm::DominatorTree tree(function);
         const llvm::LoopInfo loops(tree);
         for (const auto* loop : loops.getLoopsInPreorder())
-            if (loop->isInnermost() &&
-                !llvm::getBooleanLoopAttribute(loop, "llvm.loop.isvectorized"))
+            if (loop->isInnermost() && !is_served(*loop))
                 return true;
     }
     return false;
