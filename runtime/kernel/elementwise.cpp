@@ -27,7 +27,6 @@ struct Loaded {
 // One list of argument types: its resolved signature and the variants that were needed so far.
 struct Typed {
     Signature signature;
-    std::vector<std::uint32_t> scalar_bytes; // by parameter; 0 for arrays
     ByteTable<Loaded> variants;
 };
 
@@ -162,11 +161,6 @@ Typed& ElementwiseKernel::State::type_arguments(std::span<const Argument> args) 
     }
     auto typed = std::make_unique<Typed>();
     typed->signature = resolve(spec, arg_types);
-    for (const ResolvedParam& param : typed->signature.params)
-        typed->scalar_bytes.push_back(param.is_array ? 0
-                                      : param.layout
-                                          ? param.layout->bytes
-                                          : static_cast<std::uint32_t>(bytes_of(param.dtype)));
     const std::lock_guard lock(mutex);
     return types.insert(key, std::move(typed));
 }
