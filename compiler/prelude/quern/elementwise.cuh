@@ -76,6 +76,7 @@ __device__ inline void turn_tile(T (&tile)[extent][extent], const T* from, quern
     for (; p + 4 <= ps; p += 4) {
         const T *a = at_byte(from, p * stride), *b = at_byte(a, stride), *c = at_byte(b, stride), *d = at_byte(c, stride);
         quern_int64 q = 0;
+#pragma clang loop vectorize(disable) unroll(disable)
         for (; q + 4 <= qs; q += 4) {
             T square[4][4];
 #pragma unroll
@@ -91,6 +92,7 @@ __device__ inline void turn_tile(T (&tile)[extent][extent], const T* from, quern
                 for (int j = 0; j < 4; ++j) tile[q + k][p + j] = square[k][j];
             }
         }
+#pragma clang loop vectorize(disable) unroll(disable)
         for (; q < qs; ++q) {
             tile[q][p] = a[q];
             tile[q][p + 1] = b[q];
@@ -99,6 +101,7 @@ __device__ inline void turn_tile(T (&tile)[extent][extent], const T* from, quern
         }
     }
     for (; p < ps; ++p)
+#pragma clang loop vectorize(disable) unroll(disable)
         for (quern_int64 q = 0; q < qs; ++q) tile[q][p] = at_byte(from, p * stride)[q];
 }
 #endif
