@@ -110,6 +110,30 @@ TEST_F(OnFake, ModulesGoWithTheirKernel) {
     EXPECT_EQ(fake.live_modules(), 0u);
 }
 
+TEST(OnTwoFakes, ArraysOfTwoDevicesAreRefusedByName) {
+    FakeDriver fake(2);
+    install_drivers_for_test({&fake.driver()});
+    {
+        const Array x = Array::empty(find_device("cuda:0"), DType::float32, {8}, nullptr);
+        const Array y = Array::empty(find_device("cuda:1"), DType::float32, {8}, nullptr);
+        const Argument args[] = {Argument::of(Scalar::of(1.0)), Argument::of(x), Argument::of(y)};
+        ElementwiseKernel kernel(axpy());
+        try {
+            static_cast<void>(kernel(args));
+            FAIL() << "it ran";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::value);
+            EXPECT_EQ(std::string(error.what()),
+                      "kernel 'axpy': 'x' is on device cuda:0 and 'y' is on device cuda:1\n"
+                      "    T a, T x, T y -> T z\n"
+                      "         ^    ^\n"
+                      "    help: move one of them with quern.asarray(x, device=...)");
+        }
+        EXPECT_TRUE(fake.launches().empty());
+    }
+    install_drivers_for_test({});
+}
+
 [[maybe_unused]] const auto* const environment =
     testing::AddGlobalTestEnvironment(new PrivateCache);
 
