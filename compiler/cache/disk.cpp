@@ -9,10 +9,10 @@
 #include "compiler/cache/entry.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <new>
-#include <random>
 #include <utility>
 
 #include <fcntl.h>
@@ -178,9 +178,9 @@ std::optional<Binary> Disk::find(const Digest& key) try {
 
 bool Disk::write_file(const std::string& shelf, const std::string& path,
                       std::span<const std::byte> bytes) {
-    // Unlike any other name in use: by process, by Cache and by call.
-    static const std::uint64_t salt =
-        (std::uint64_t{std::random_device{}()} << 32) ^ std::random_device{}();
+    // Unlike any other name in use: by process, by when it began to write, by call. (Not by
+    // random_device: it may throw when every process of a machine asks at once.)
+    static const auto salt = std::chrono::system_clock::now().time_since_epoch().count();
     static std::atomic<std::uint64_t> serial = 0;
     const std::string own =
         join(shelf, "/.tmp-", ::getpid(), "-", fmt::format("{:x}", salt), "-", serial++);
