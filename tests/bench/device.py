@@ -109,12 +109,18 @@ def free() -> None:
     quern.get_default_memory_pool().free_all_blocks()
 
 
+def varied(module: Any, shape: Any, dtype: Any) -> Any:
+    """An array of quern's or CuPy's that is not all alike: memory moves zeros more easily than numbers."""
+    fill = module.ElementwiseKernel("", "T y", "y = T(int(i % 97))", "bench_fill")
+    return fill(module.empty(shape, dtype=dtype))
+
+
 def our_add(count: int, dtype: str) -> Sample:
     """z = x + y, output given."""
     import quern
 
     add = quern.ElementwiseKernel("T x, T y", "T z", "z = x + y", "bench_add")
-    x, y, z = (quern.zeros(count, dtype=dtype) for _ in range(3))
+    x, y, z = (varied(quern, count, dtype) for _ in range(3))
     return rate(lambda: add(x, y, z), quern.synchronize, 3 * GIB)
 
 
@@ -123,7 +129,7 @@ def cupy_add(count: int, dtype: str) -> Sample:
     import cupy
 
     def run() -> Sample:
-        a, b, c = (cupy.zeros(count, dtype) for _ in range(3))
+        a, b, c = (varied(cupy, count, dtype) for _ in range(3))
         return rate(lambda: cupy.add(a, b, out=c), cupy.cuda.Device().synchronize, 3 * GIB)
 
     sample = run()
@@ -136,7 +142,10 @@ def torch_add(count: int, dtype: str) -> Sample:
     import torch
 
     def run() -> Sample:
-        s, t, u = (torch.zeros(count, dtype=getattr(torch, dtype), device="cuda") for _ in range(3))
+        s, t, u = (
+            (torch.arange(count, dtype=torch.int32, device="cuda") % 97).to(getattr(torch, dtype))
+            for _ in range(3)
+        )
         return rate(lambda: torch.add(s, t, out=u), torch.cuda.synchronize, 3 * GIB)
 
     sample = run()
@@ -147,8 +156,8 @@ def torch_add(count: int, dtype: str) -> Sample:
 def shapes(module: Any, wait: Callable[[], object], side: int) -> list[Sample]:
     """A row, a column and a transposed operand, by the ElementwiseKernel of quern or CuPy."""
     add = module.ElementwiseKernel("T x, T y", "T z", "z = x + y", "bench_add")
-    x, y, z = (module.zeros((side, side), dtype=np.float32) for _ in range(3))
-    line, column = (module.zeros(s, dtype=np.float32) for s in ((1, side), (side, 1)))
+    x, y, z = (varied(module, (side, side), np.float32) for _ in range(3))
+    line, column = (varied(module, s, np.float32) for s in ((1, side), (side, 1)))
     whole = side * side * 4
     return [
         rate(partial(add, x, other, z), wait, moved)
