@@ -22,7 +22,6 @@ struct RawLayout {
 struct ElementwiseVariant {
     ElementwiseLayout layout;
     std::vector<RawLayout> raw; // one per raw parameter, in order
-    bool indexer = false;       // the body sees `_ind`: its shape has layout.ndim axes
 };
 
 // The complete text of the main file. Its kernel is `extern "C"` and has the spec's name.

@@ -117,21 +117,22 @@ void ElementwiseEmitter::kernel_head() {
             list += join(constness(p), type(k), " ", p.name, ", ");
         }
     }
-    if (variant_.indexer)
+    if (spec_.facts.uses_ind)
         list += join("const CIndexer<", int{layout_.ndim}, "> ", own("indexer"), ", ");
     out_.open("extern \"C\" __global__ void ", spec_.name, "(", list, "const ", own("nest_type"),
               " ", own("nest"), ")");
-    if (variant_.indexer)
+    if (spec_.facts.uses_ind)
         out_.line("CIndexer<", int{layout_.ndim}, "> _ind = ", own("indexer"), ";");
     if (spec_.facts.uses_n)
-        out_.line("const ptrdiff_t n = ", variant_.indexer ? "_ind.size()" : element_count(), ";");
+        out_.line("const ptrdiff_t n = ", spec_.facts.uses_ind ? "_ind.size()" : element_count(),
+                  ";");
 }
 
 // The user's body, its variables already in scope.
 void ElementwiseEmitter::body(const std::string& position) {
-    if (spec_.facts.uses_i || variant_.indexer)
+    if (spec_.facts.uses_i || spec_.facts.uses_ind)
         out_.line("const ptrdiff_t i = ", position, ";");
-    if (variant_.indexer)
+    if (spec_.facts.uses_ind)
         out_.line("_ind.set(i);");
     out_.open();
     out_.user(operation_label, spec_.operation, ";");

@@ -250,13 +250,13 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         const std::int64_t tiles = tile_count(nest, cpu_tile_extent);
         spread_over_workers(
             request, tiles,
-            std::max<std::int64_t>(1, request.grain / (cpu_tile_extent * cpu_tile_extent)), 1,
+            std::max<std::int64_t>(1, request.body.grain / (cpu_tile_extent * cpu_tile_extent)), 1,
             plan);
         return;
     }
     layout.strategy = Strategy::range;
     choose_access(nest, request, layout, false);
-    spread_over_workers(request, plan.count, request.grain, 64, plan);
+    spread_over_workers(request, plan.count, request.body.grain, 64, plan);
 }
 
 void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, ElementwisePlan& plan) {
@@ -275,7 +275,7 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
     }
     choose_access(nest, request, layout, false);
     int shift = 0;
-    const int lanes = request.one_element ? 1 : choose_lanes(nest, request, layout, shift);
+    const int lanes = request.body.one_element ? 1 : choose_lanes(nest, request, layout, shift);
     if (lanes > 1) {
         layout.strategy = Strategy::vector;
         layout.lanes = static_cast<std::uint8_t>(lanes);
@@ -287,7 +287,7 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         return;
     }
     layout.strategy = Strategy::scattered;
-    layout.lanes = request.one_element || nest.operands == 0 ? 1 : 4;
+    layout.lanes = request.body.one_element || nest.operands == 0 ? 1 : 4;
     plan.steps = plan.count;
     plan.grid = grid_for(plan.count, static_cast<std::int64_t>(plan.block) * layout.lanes);
 }
@@ -304,7 +304,7 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
     plan.shift = plan.share = 0;
 
     Nest nest;
-    if (!request.keep_axes && all_contiguous(request)) {
+    if (!request.body.keep_axes && all_contiguous(request)) {
         nest.ndim = 1;
         nest.operands = operands;
         nest.extent[0] = plan.count;
@@ -312,11 +312,11 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
             nest.stride[k][0] = request.operands[k].item_bytes;
     } else {
         expand(request, nest);
-        if (!request.keep_axes) {
+        if (!request.body.keep_axes) {
             for (int d = nest.ndim; d-- > 0;)
                 if (nest.extent[d] == 1)
                     nest.drop(d);
-            if (!request.keep_order)
+            if (!request.body.keep_order)
                 order_axes(nest, request.operands);
             merge_axes(nest);
         }
@@ -330,8 +330,9 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
     if (operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
         return false;
 
-    const bool may_tile = !request.keep_axes && !request.keep_order && !request.one_element;
-    if (request.target == Target::cpu && !request.one_element) {
+    const bool may_tile =
+        !request.body.keep_axes && !request.body.keep_order && !request.body.one_element;
+    if (request.target == Target::cpu && !request.body.one_element) {
         plan_cpu(nest, request, may_tile ? tile_axis(nest, request.operands, 16) : -1, plan);
     } else {
         const bool tile = may_tile && !request.block_size_given && plan.count >= (1 << 14);

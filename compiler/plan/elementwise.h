@@ -3,6 +3,7 @@
 // printed and keyed.
 #pragma once
 #include "compiler/base/arch.h"
+#include "compiler/plan/body.h"
 
 #include <array>
 #include <cstdint>
@@ -74,13 +75,10 @@ struct PlanRequest {
     std::span<const std::int64_t> shape; // the broadcast shape
     std::span<const Operand> operands;   // each broadcasts to `shape`
     Target target = Target::gpu;
-    bool keep_order = false;  // the body sees positions: axes may be merged, but not exchanged
-    bool keep_axes = false;   // reduce_dims=False: neither
-    bool one_element = false; // one element a thread: the body leaves early, or names its thread
+    BodyNeeds body;
     int block_size = 128;
     bool block_size_given = false;
-    int threads = 1;            // CPU: workers
-    std::int64_t grain = 16384; // CPU: elements worth a block of their own
+    int threads = 1; // CPU: workers
 };
 
 inline constexpr int tile_extent = 32; // GPU tiles: 32 x 32 by 32 x 8 threads

@@ -21,7 +21,6 @@ struct Loaded {
     CUfunction function = nullptr;
     ModuleHandle module;
     std::vector<NestField> nest;
-    bool indexer = false;
 };
 
 // One list of argument types: its resolved signature and the variants that were needed so far.
@@ -29,29 +28,6 @@ struct Typed {
     Signature signature;
     ByteTable<Loaded> variants;
 };
-
-bool names_a_thread(const std::vector<std::string>& identifiers) {
-    static constexpr std::string_view names[] = {
-        "threadIdx",  "blockIdx",   "blockDim", "gridDim",      "__syncthreads",
-        "__shared__", "__syncwarp", "warpSize", "__activemask", "cooperative_groups"};
-    return std::any_of(identifiers.begin(), identifiers.end(), [](const std::string& identifier) {
-        return std::find(std::begin(names), std::end(names), identifier) != std::end(names) ||
-               identifier.starts_with("__shfl") || identifier.starts_with("__ballot") ||
-               identifier.starts_with("__any_sync") || identifier.starts_with("__all_sync") ||
-               identifier.starts_with("__match") || identifier.starts_with("__reduce_");
-    });
-}
-
-// Elements that are worth a block of their own on the CPU: fewer when the body loops or calls.
-std::int64_t grain_of(const ElementwiseSpec& spec) {
-    const auto has = [&](std::string_view word) {
-        return std::binary_search(spec.facts.identifiers.begin(), spec.facts.identifiers.end(),
-                                  word);
-    };
-    if (has("for") || has("while") || has("do") || has("goto"))
-        return 256;
-    return spec.operation.find('(') != std::string::npos ? 8192 : 32768;
-}
 
 // Calls the hook on both sides of a wait: the GIL comes back whatever happens.
 class Waiting {
@@ -83,18 +59,12 @@ std::int64_t byte_span(const Array& array) {
 struct Operands;
 
 struct ElementwiseKernel::State {
-    explicit State(ElementwiseSpec made)
-        : spec(std::move(made)),
-          one_element(spec.facts.leaves_early || names_a_thread(spec.facts.identifiers)),
-          keep_order(spec.facts.uses_i || spec.facts.uses_ind || spec.facts.uses_n),
-          grain(grain_of(spec)) {}
+    explicit State(ElementwiseSpec made) : spec(std::move(made)), needs(needs_of(spec)) {}
 
     const ElementwiseSpec spec;
-    const bool one_element, keep_order;
-    const std::int64_t grain;
-    std::mutex mutex; // guards writing to the tables and `codes`
+    const BodyNeeds needs;
+    mutable std::mutex mutex; // guards writing to the tables and `codes`
     ByteTable<Typed> types;
-    mutable std::mutex codes_mutex;
     std::vector<std::pair<std::string, std::string>> codes;
 
     Typed& type_arguments(std::span<const Argument> args);
@@ -115,7 +85,7 @@ ElementwiseKernel::~ElementwiseKernel() = default;
 const ElementwiseSpec& ElementwiseKernel::spec() const noexcept { return state_->spec; }
 
 std::vector<std::pair<std::string, std::string>> ElementwiseKernel::cached_codes() const {
-    const std::lock_guard lock(state_->codes_mutex);
+    const std::lock_guard lock(state_->mutex);
     return state_->codes;
 }
 
@@ -183,17 +153,13 @@ Loaded& ElementwiseKernel::State::load(Typed& typed, const ByteKey& key,
               "find kernel '", compiled.symbol, "' in its binary");
     }
     loaded->nest = nest_fields(variant.layout);
-    loaded->indexer = variant.indexer;
     std::string types_text;
     for (std::size_t k = 0; k < typed.signature.params.size(); ++k)
         types_text += join(k ? ", " : "", typed.signature.params[k].layout
                                               ? std::string_view("structure")
                                               : row(typed.signature.params[k].dtype).name);
-    {
-        const std::lock_guard lock(codes_mutex);
-        codes.emplace_back(std::move(types_text), std::move(compiled.source));
-    }
     const std::lock_guard lock(mutex);
+    codes.emplace_back(std::move(types_text), std::move(compiled.source));
     return typed.variants.insert(key, std::move(loaded));
 }
 
@@ -250,13 +216,10 @@ void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& 
     request.shape = {shape.extents, static_cast<std::size_t>(shape.ndim)};
     request.operands = {operands.items.data(), operands.count};
     request.target = device.arch().target;
-    request.keep_order = keep_order;
-    request.keep_axes = !spec.reduce_dims && spec.facts.uses_ind;
-    request.one_element = one_element;
+    request.body = needs;
     request.block_size = block_size;
     request.block_size_given = block_size != default_block_size;
     request.threads = device.properties().multiprocessors;
-    request.grain = grain;
     if (!plan_elementwise(request, plan))
         throw ValueError(join("kernel '", spec.name, "': ", operands.count, " arrays of ",
                               shape.ndim,
@@ -296,13 +259,12 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
         variant.layout = plan.layout;
         variant.raw.assign(operands.raws.begin(),
                            operands.raws.begin() + static_cast<std::ptrdiff_t>(operands.raw_count));
-        variant.indexer = spec.facts.uses_ind;
         loaded = &state.load(typed, key, variant, device, on_wait);
     }
 
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
-    if (loaded->indexer)
+    if (spec.facts.uses_ind)
         parameters.add_indexer(plan);
     parameters.add_nest(loaded->nest, plan);
 

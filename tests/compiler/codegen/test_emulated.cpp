@@ -177,7 +177,7 @@ Case make_case(int index) {
     }
     request.shape = made.shape;
     request.operands = operands;
-    request.keep_order = made.positions;
+    request.body.keep_order = made.positions;
     request.block_size = way == 1 || pick(0, 1) ? 128 : 32 * pick(1, 6);
     EXPECT_TRUE(plan_elementwise(request, made.plan));
     if (index % 11 == 10)

@@ -74,13 +74,11 @@ std::string emit(const Golden& golden) {
     request.shape = shape;
     request.operands = operands;
     request.target = golden.target;
-    request.keep_order = spec.facts.uses_i || spec.facts.uses_ind || spec.facts.uses_n;
-    request.one_element = spec.facts.leaves_early;
+    request.body = needs_of(spec);
     request.threads = 2;
     ElementwisePlan plan;
     EXPECT_TRUE(plan_elementwise(request, plan));
     variant.layout = plan.layout;
-    variant.indexer = spec.facts.uses_ind;
     return emit_elementwise(spec, signature, variant);
 }
 

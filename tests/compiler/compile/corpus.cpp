@@ -107,14 +107,11 @@ std::vector<ElementwiseVariant> corpus_variants(const CorpusKernel& kernel,
         request.shape = shape;
         request.operands = operands;
         request.target = target;
-        request.keep_order = spec.facts.uses_i || spec.facts.uses_ind || spec.facts.uses_n;
-        request.keep_axes = !spec.reduce_dims && spec.facts.uses_ind;
-        request.one_element = spec.facts.leaves_early;
+        request.body = needs_of(spec);
         ElementwisePlan plan;
         if (!plan_elementwise(request, plan))
             throw std::runtime_error("no plan");
         variant.layout = plan.layout;
-        variant.indexer = spec.facts.uses_ind;
         variants.push_back(std::move(variant));
     }
     return variants;

@@ -105,7 +105,7 @@ TEST(ElementwisePlan, ATransposedOperandGoesThroughTiles) {
     EXPECT_EQ(planned({x, y, out}, on_cpu()).text,
               "blocked x1 | 2 axes | contiguous tiled contiguous | 64-bit");
     PlanRequest ordered;
-    ordered.keep_order = true; // the body sees positions: axes stay where they are
+    ordered.body.keep_order = true; // the body sees positions: axes stay where they are
     EXPECT_EQ(planned({x, y, out}, ordered).plan.layout.strategy, Strategy::scattered);
 }
 
@@ -138,7 +138,7 @@ TEST(ElementwisePlan, WideIndicesOnlyWhereTheyAreNeeded) {
 
 TEST(ElementwisePlan, ABodyThatNamesItsThreadGetsOneElementAThread) {
     PlanRequest request;
-    request.one_element = true;
+    request.body.one_element = true;
     request.block_size = 96;
     const Planned made = planned({dense({1000}), dense({1000}, 4, true)}, request);
     EXPECT_EQ(made.plan.layout.lanes, 1);
@@ -156,7 +156,7 @@ TEST(ElementwisePlan, TheCpuGetsRangesOfItsWorkersShare) {
 
 TEST(ElementwisePlan, UnmergedAxesAreKeptWhenAsked) {
     PlanRequest request;
-    request.keep_axes = true;
+    request.body.keep_axes = true;
     EXPECT_EQ(planned({dense({3, 1, 4}), dense({3, 1, 4}, 4, true)}, request).plan.layout.ndim, 3);
     EXPECT_EQ(planned({dense({}), dense({}, 4, true)}).plan.layout.ndim, 1);
 }
@@ -219,9 +219,9 @@ TEST(ElementwisePlan, RandomNestsVisitEveryElementOnceAtItsAddresses) {
         }
         PlanRequest request;
         request.target = pick(0, 1) ? Target::gpu : Target::cpu;
-        request.keep_order = pick(0, 2) == 0;
-        request.keep_axes = pick(0, 5) == 0;
-        request.one_element = pick(0, 5) == 0;
+        request.body.keep_order = pick(0, 2) == 0;
+        request.body.keep_axes = pick(0, 5) == 0;
+        request.body.one_element = pick(0, 5) == 0;
         request.threads = pick(1, 4);
         const Planned made = planned(arrays, request, shape);
         const ElementwisePlan& plan = made.plan;
