@@ -1,27 +1,30 @@
-// What needs threads to wait for each other. Declared, never defined: a kernel that reaches one is refused by name.
+// Threads that wait for each other: the primitives that may suspend a thread, and block-wide barriers.
 #pragma once
-#define __quern_later __attribute__((device, convergent, nothrow, error("barriers on the CPU come with RawKernel support")))
+// Defined by the host driver's tiers, never here. A thread gives way to others in these and nowhere else; the first
+// argument of the first two is always a constant.
+#define __quern_primitive __attribute__((device, host, convergent, nothrow))
 extern "C" {
-__quern_later void __syncthreads();
-__quern_later int __syncthreads_count(int);
-__quern_later int __syncthreads_and(int);
-__quern_later int __syncthreads_or(int);
-__quern_later unsigned int __activemask();
+// Every live thread of the block: 0 barrier, 1 how many predicates hold, 2 whether all do, 3 whether one does.
+__quern_primitive int __quern_sync_block(int op, int predicate);
+// The lanes of `mask` that have not left the kernel, all with the same op. Each gets: 0 nothing | 1 `value` of lane
+// `source`, its own where that lane takes no part | 2 lanes whose value is not 0, below lanes that take part |
+// 3 lanes with the same value, below lanes that take part | of the values as 32 bits: 4 their sum, 5 the least and
+// 6 the greatest unsigned, 7 the least and 8 the greatest signed, 9 and, 10 or, 11 exclusive or.
+__quern_primitive unsigned long long __quern_sync_warp(int op, unsigned mask, unsigned long long value, unsigned source);
+__quern_primitive unsigned __quern_active_mask(void);          // lanes of the warp that come here together
+__quern_primitive void __quern_sync_grid(void);                // every thread of a cooperative launch
+__quern_primitive void __quern_sync_named(int id, int count);  // PTX: bar.sync id, count
+__quern_primitive void __quern_yield(void);                    // the others go on first: for loops that spin
 }
-__quern_later void __syncwarp(unsigned int mask = 0xffffffffu);
-__quern_later unsigned int __ballot_sync(unsigned int mask, int predicate);
-__quern_later int __any_sync(unsigned int mask, int predicate);
-__quern_later int __all_sync(unsigned int mask, int predicate);
-template <class T> __quern_later unsigned int __match_any_sync(unsigned int mask, T value);
-template <class T> __quern_later unsigned int __match_all_sync(unsigned int mask, T value, int* predicate);
-template <class T> __quern_later T __shfl_sync(unsigned int mask, T value, int lane, int width = 32);
-template <class T> __quern_later T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = 32);
-template <class T> __quern_later T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = 32);
-template <class T> __quern_later T __shfl_xor_sync(unsigned int mask, T value, int lanes, int width = 32);
-#define __quern_later_reduce(N, T) __quern_later T N(unsigned int mask, T value);
-__quern_later_reduce(__reduce_add_sync, unsigned int) __quern_later_reduce(__reduce_add_sync, int)
-__quern_later_reduce(__reduce_min_sync, unsigned int) __quern_later_reduce(__reduce_min_sync, int)
-__quern_later_reduce(__reduce_max_sync, unsigned int) __quern_later_reduce(__reduce_max_sync, int)
-__quern_later_reduce(__reduce_and_sync, unsigned int) __quern_later_reduce(__reduce_or_sync, unsigned int)
-__quern_later_reduce(__reduce_xor_sync, unsigned int)
-#undef __quern_later_reduce
+#undef __quern_primitive
+// How a function that may wait is declared.
+#define __quern_waits __quern_fn __attribute__((error("barriers on the CPU come with RawKernel support")))
+
+__quern_waits void __syncthreads() { __quern_sync_block(0, 0); }
+__quern_waits int __syncthreads_count(int predicate) { return __quern_sync_block(1, predicate != 0); }
+__quern_waits int __syncthreads_and(int predicate) { return __quern_sync_block(2, predicate != 0); }
+__quern_waits int __syncthreads_or(int predicate) { return __quern_sync_block(3, predicate != 0); }
+__quern_waits void __barrier_sync(unsigned id) {
+    __quern_sync_named((int)id, (int)(blockDim.x * blockDim.y * blockDim.z));
+}
+__quern_waits void __barrier_sync_count(unsigned id, unsigned count) { __quern_sync_named((int)id, (int)count); }

@@ -9,4 +9,5 @@
 #include "memory.cuh"
 #include "atomics.cuh"
 #include "barriers.cuh"
+#include "warp.cuh"
 #pragma clang force_cuda_host_device begin // as NVRTC's -default-device: a plain function is a device function

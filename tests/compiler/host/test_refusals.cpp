@@ -51,6 +51,27 @@ TEST(Refusals, BarriersAreNamedWithTheirLine) {
         QUERN_CC_OK);
 }
 
+// NVRTC for sm_70 and newer has no overload for these either.
+TEST(Refusals, WhatGpusNoLongerHaveNamesItsSuccessor) {
+    for (const std::string name : {"__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"}) {
+        const auto result = compile(
+            {"extern \"C\" __global__ void k(int* p) {\n  p[0] = " + name + "(p[1], 3);\n}"});
+        EXPECT_EQ(result.status, QUERN_CC_ERROR) << name;
+        EXPECT_TRUE(has(result.log, "kernel.cu:2:") && has(result.log, "use " + name + "_sync"))
+            << result.log;
+    }
+    for (const std::string name : {"__ballot", "__any", "__all"}) {
+        const auto result =
+            compile({"extern \"C\" __global__ void k(int* p) { p[0] = " + name + "(p[1]); }"});
+        EXPECT_EQ(result.status, QUERN_CC_ERROR) << name;
+        EXPECT_TRUE(has(result.log, "use " + name + "_sync")) << result.log;
+    }
+    EXPECT_EQ(compile({"__device__ int __any(int x) { return x; }\nextern \"C\" __global__ void "
+                       "k(int* p) { p[0] = __any(p[1]); }"})
+                  .status,
+              QUERN_CC_OK);
+}
+
 TEST(Refusals, InlineAssembly) {
     const auto result = compile({"extern \"C\" __global__ void k(int* p) {\n  int r;\n  "
                                  "asm(\"mov.u32 %0, %laneid;\" : \"=r\"(r));\n  p[0] = r;\n}"});
