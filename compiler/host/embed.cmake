@@ -1,8 +1,8 @@
-# Writes OUTPUT, a C++ file that holds every file of HEADERS as a string, for device_headers.h.
-set(text "// Generated from compiler/host/device/*.cuh.\n#include \"compiler/host/device_headers.h\"\nnamespace quern::host {\n")
+# Writes OUTPUT, a C++ file that holds every file of HEADERS as a string, named from FOLDER on, for device_headers.h.
+set(text "// Generated from the files of compiler/host/device.\n#include \"compiler/host/device_headers.h\"\nnamespace quern::host {\n")
 set(rows "")
 foreach(header IN LISTS HEADERS)
-    get_filename_component(name ${header} NAME)
+    file(RELATIVE_PATH name ${FOLDER} ${header})
     file(READ ${header} body)
     string(LENGTH "${body}" length)
     set(pieces "")

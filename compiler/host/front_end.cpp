@@ -158,15 +158,15 @@ quern_cc_status run_front_end(const FrontEndInput& input, std::string_view preco
     const Options& options = *input.options;
     auto memory = make_files();
     const auto source = whole_source(input);
-    add_file(*memory, "/quern/main.cu", source);
+    add_file(*memory, "/quern/main/main.cu", source);
     for (const auto& header : input.headers)
-        add_text(*memory, std::string("/quern/include/") + std::string(header.name), header.text);
+        add_text(*memory, std::string("/quern/given/") + std::string(header.name), header.text);
     add_file(*memory, precompiled_path, precompiled);
     llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = memory;
 
     auto words = base_arguments(options.standard, *input.cpu);
     words.insert(words.end(),
-                 {"-include-pch", precompiled_path, "-fno-validate-pch", "-I/quern/include"});
+                 {"-include-pch", precompiled_path, "-fno-validate-pch", "-I/quern/given"});
     if (!options.folders.empty()) {
         llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> both(
             new llvm::vfs::OverlayFileSystem(llvm::vfs::createPhysicalFileSystem().release()));
@@ -175,7 +175,7 @@ quern_cc_status run_front_end(const FrontEndInput& input, std::string_view preco
         for (const auto& folder : options.folders)
             words.push_back("-I" + folder);
     }
-    words.emplace_back("-I/quern/std"); // after the user's folders
+    words.emplace_back("-I/quern/include"); // after the user's folders
     words.emplace_back(options.fmad ? "-ffp-contract=fast-honor-pragmas" : "-ffp-contract=off");
     if (options.fast_math)
         words.insert(words.end(), {"-fapprox-func", "-freciprocal-math"});
@@ -185,7 +185,7 @@ quern_cc_status run_front_end(const FrontEndInput& input, std::string_view preco
         words.insert(words.end(), {"-debug-info-kind=line-tables-only", "-dwarf-version=5"});
     if (!options.warnings)
         words.emplace_back("-w");
-    words.emplace_back("/quern/main.cu");
+    words.emplace_back("/quern/main/main.cu");
 
     std::string tail;
     Session session(log);
@@ -195,11 +195,6 @@ quern_cc_status run_front_end(const FrontEndInput& input, std::string_view preco
     const bool done = session.instance->ExecuteAction(action);
     session.stream.flush();
     log += tail;
-    if (session.printer.assembly) {
-        log += "error: inline PTX assembly runs on NVIDIA GPUs only; the CPU backend cannot "
-               "compile it\n";
-        return QUERN_CC_REFUSED;
-    }
     if (action.status == QUERN_CC_REFUSED)
         return QUERN_CC_REFUSED;
     if (!done || !program.module)

@@ -3,7 +3,6 @@
 #include "compiler/host/session.h"
 #include "compiler/host/device_headers.h"
 #include <clang/Basic/DiagnosticOptions.h>
-#include <clang/Basic/DiagnosticSema.h>
 #include <clang/Basic/FileManager.h>
 #include <clang/Frontend/CompilerInvocation.h>
 
@@ -37,10 +36,8 @@ void add_text(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path,
 MemoryFiles make_files() {
     MemoryFiles files(new llvm::vfs::InMemoryFileSystem);
     files->setCurrentWorkingDirectory(root);
-    for (const auto& header : device_headers()) {
-        const std::string folder = header.name.starts_with("std_") ? "/quern/std/" : "/quern/";
-        add_file(*files, folder + std::string(header.name), header.text);
-    }
+    for (const auto& header : device_headers()) // include/... is what programs may include
+        add_file(*files, "/quern/" + std::string(header.name), header.text);
     // Names that CUDA programs include and that the built-in headers already cover.
     for (const char* name : {"cuda_runtime.h",
                              "cuda_runtime_api.h",
@@ -70,7 +67,7 @@ MemoryFiles make_files() {
                              "sm_60_atomic_functions.h",
                              "device_functions.h",
                              "math_functions.h"})
-        add_file(*files, std::string("/quern/std/") + name, "#pragma once\n");
+        add_file(*files, std::string("/quern/include/") + name, "#pragma once\n");
     return files;
 }
 
@@ -109,28 +106,6 @@ std::vector<std::string> base_arguments(const std::string& standard, const Cpu& 
         words.push_back(feature);
     }
     return words;
-}
-
-void LogPrinter::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
-                                  const clang::Diagnostic& info) {
-    switch (info.getID()) {
-    case clang::diag::err_asm_invalid_output_constraint:
-    case clang::diag::err_asm_invalid_input_constraint:
-    case clang::diag::err_asm_invalid_input_size:
-    case clang::diag::err_asm_invalid_output_size:
-    case clang::diag::err_asm_unknown_register_name:
-    case clang::diag::err_asm_tying_incompatible_types:
-    case clang::diag::err_store_value_to_reg:
-        assembly = true;
-        break;
-    default: { // the complaint about an escape has no number of its own
-        llvm::SmallString<128> text;
-        info.FormatDiagnostic(text);
-        assembly |=
-            level >= clang::DiagnosticsEngine::Error && text.str().contains("inline assembly");
-    }
-    }
-    TextDiagnosticPrinter::HandleDiagnostic(level, info);
 }
 
 Session::Session(std::string& text) : log(text) {

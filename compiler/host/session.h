@@ -20,27 +20,16 @@ MemoryFiles make_files(); // our headers, and the names that CUDA programs inclu
 
 std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu);
 
-// Prints like Clang on a terminal without colours, and remembers whether a complaint was about PTX
-// assembly.
-class LogPrinter final : public clang::TextDiagnosticPrinter {
-  public:
-    using TextDiagnosticPrinter::TextDiagnosticPrinter;
-    bool assembly = false;
-
-    void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
-                          const clang::Diagnostic& info) override;
-};
-
 struct Session {
     std::string& log;
     llvm::raw_string_ostream stream{log};
 #if LLVM_VERSION_MAJOR >= 21
     clang::DiagnosticOptions diagnostic_options;
-    LogPrinter printer{stream, diagnostic_options};
+    clang::TextDiagnosticPrinter printer{stream, diagnostic_options};
 #else
     llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options{
         new clang::DiagnosticOptions};
-    LogPrinter printer{stream, diagnostic_options.get()};
+    clang::TextDiagnosticPrinter printer{stream, diagnostic_options.get()};
 #endif
     std::unique_ptr<clang::CompilerInstance> instance;
 

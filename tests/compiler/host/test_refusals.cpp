@@ -74,13 +74,39 @@ TEST(Refusals, WhatGpusNoLongerHaveNamesItsSuccessor) {
 
 TEST(Refusals, InlineAssembly) {
     const auto result = compile({"extern \"C\" __global__ void k(int* p) {\n  int r;\n  "
-                                 "asm(\"mov.u32 %0, %laneid;\" : \"=r\"(r));\n  p[0] = r;\n}"});
+                                 "asm(\"wgmma.fence %0, %laneid;\" : \"=r\"(r));\n  p[0] = r;\n}"});
     EXPECT_EQ(result.status, QUERN_CC_REFUSED);
     EXPECT_TRUE(has(result.log, "kernel.cu:3:") && has(result.log, "assembly")) << result.log;
     const auto half = compile({"extern \"C\" __global__ void k(short* p) {\n  short r;\n  "
-                               "asm(\"mov.u16 %0, 1;\" : \"=h\"(r));\n  p[0] = r;\n}"});
+                               "asm(\"wgmma.fence %0, 1;\" : \"=h\"(r));\n  p[0] = r;\n}"});
     EXPECT_EQ(half.status, QUERN_CC_REFUSED);
     EXPECT_TRUE(has(half.log, "kernel.cu:3:") && has(half.log, "assembly")) << half.log;
+}
+
+// Every letter of PTX, every width behind it, text with its braces and bars, names of special
+// registers.
+TEST(Refusals, AssemblyThatNobodyCallsDoesNoHarm) {
+    const std::string unused = R"(
+__device__ void letters(short h, unsigned r, unsigned long long l, float f, double d, __int128 q) {
+    asm volatile("any.thing %0, %1;" : "=h"(h) : "h"(h), "h"((unsigned short)h) : "memory");
+    asm("{\n .reg .pred p, q;\n setp.eq.u32 p|q, %1, %2; @p mov.u32 %0, 1;\n}" : "+r"(r) : "r"(r), "n"(16));
+    asm volatile("x %0, %1, %2, %3, %4;" : "=l"(l), "=f"(f), "=d"(d), "+l"(l) : "l"(&r), "f"(f), "d"(d));
+    asm volatile("mov.b128 %0, {%1, %1};" : "=q"(q) : "l"(l));
+    asm("mov.u32 %0, %laneid; mov.u32 %0, %%tid.x; mov.u32 %0, %envreg;" : "=r"(r));
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(f), "f"(f));
+    asm volatile("fence.proxy.async;" ::: "memory");
+    asm volatile("bar.sync 1;");
+}
+template <class T> __device__ T generic(T x) {
+    T y;
+    asm("mov.b16 %0, %1; mov.u32 %0, %smid;" : "=h"(y) : "h"(x));
+    return y;
+}
+__device__ unsigned short instance(unsigned short x) { return generic(x); }
+)";
+    const auto result = compile({unused + simple});
+    EXPECT_EQ(result.status, QUERN_CC_OK) << result.log;
+    EXPECT_EQ(result.log, "");
 }
 
 TEST(Refusals, DynamicInitialisers) {
