@@ -12,7 +12,7 @@
 
 namespace quern {
 
-inline constexpr std::uint32_t host_abi_version = 1;
+inline constexpr std::uint32_t host_abi_version = 2;
 
 struct HostLaunch {
     std::uint32_t grid[3];
@@ -27,6 +27,17 @@ struct HostLaunch {
 using HostKernel = void (*)(const HostLaunch* launch, const void* args, std::uint64_t first_block,
                             std::uint64_t last_block, void* shared);
 
+// One thread of a block, as a kernel whose threads wait for each other hands it to the host driver.
+using HostThread = void (*)(const void* args, void* shared, std::uint32_t thread_x,
+                            std::uint32_t thread_y, std::uint32_t thread_z, std::uint32_t block_x,
+                            std::uint32_t block_y, std::uint32_t block_z,
+                            std::uint32_t block_size_x, std::uint32_t block_size_y,
+                            std::uint32_t block_size_z, std::uint32_t grid_size_x,
+                            std::uint32_t grid_size_y, std::uint32_t grid_size_z);
+
+// HostKernelInfo::flags
+inline constexpr std::uint32_t host_kernel_waits = 1; // its threads wait for each other
+
 struct HostParam {
     std::uint32_t offset_bytes, size_bytes;
 };
@@ -37,7 +48,7 @@ struct HostKernelInfo {
     std::uint32_t args_bytes;          // of the packed buffer
     std::uint32_t static_shared_bytes; // __shared__ variables of one block
     std::uint32_t max_threads;         // per block: 1024, or what __launch_bounds__ says
-    std::uint32_t flags;               // reserved, 0
+    std::uint32_t flags;               // host_kernel_*
     HostParam params[1];               // param_count of them
 };
 

@@ -197,13 +197,16 @@ void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine
         shelf().machines.emplace(shelf_name(cpu), std::move(machine));
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu) {
+void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
+    auto& module = *program.module;
+    const bool quick = std::all_of(program.kernels.begin(), program.kernels.end(),
+                                   [](const Kernel& kernel) { return kernel.waits; });
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager graph;
     llvm::ModuleAnalysisManager modules;
     llvm::PipelineTuningOptions tuning;
-    tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = true;
+    tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = !quick;
     llvm::PassBuilder builder(&machine, tuning);
     const auto library = library_of(module, cpu);
     functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
@@ -214,7 +217,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu
     builder.crossRegisterProxies(loops, functions, graph, modules);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
-    passes.addPass(builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2));
+    passes.addPass(builder.buildPerModuleDefaultPipeline(quick ? llvm::OptimizationLevel::O1
+                                                               : llvm::OptimizationLevel::O2));
     passes.run(module, modules);
     static WithoutReduction gate;
     if (!needs_reduction(module))

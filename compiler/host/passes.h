@@ -7,6 +7,10 @@
 
 namespace quern::host {
 
+// waits.cpp: finds the kernels whose threads wait for each other. What such a kernel reads may
+// change while it waits, whatever its pointers promise.
+void find_waiting_kernels(Program& program);
+
 // semantics.cpp: gives operations that C++ leaves undefined the results that a GPU gives.
 void define_semantics(llvm::Module& module);
 
@@ -24,11 +28,15 @@ inline constexpr unsigned first_position = 2; // the thunk's argument that is th
 void make_row_runners(Program& program, llvm::TargetMachine& machine);
 void make_plain_runners(Program& program);
 
-// optimise.cpp: LLVM's O2 with libmvec; then the object. A machine serves one compilation at a
-// time; one that a compilation crashed with is not returned.
+// fibers.cpp: the same for a kernel whose threads wait: the host driver gives each a stack of its
+// own.
+void make_fiber_runner(llvm::Module& module, Kernel& kernel);
+
+// optimise.cpp: LLVM's O2 with libmvec, O1 where every kernel runs as fibers; then the object. A
+// machine serves one compilation at a time; one that a compilation crashed with is not returned.
 std::unique_ptr<llvm::TargetMachine> take_machine(const Cpu& cpu, std::string& log);
 void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine);
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu);
+void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu);
 bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,
                  llvm::SmallVectorImpl<char>& object);
 

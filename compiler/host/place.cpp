@@ -1,6 +1,7 @@
 // threadIdx, blockIdx, blockDim, gridDim and __shared__ variables become plain values and
 // addresses.
 #include "compiler/host/passes.h"
+#include "compiler/host/reach.h"
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -44,26 +45,7 @@ llvm::SetVector<Function*> users_of(GlobalVariable& variable) {
     return users;
 }
 
-// Reaches `targets`, by calls or by addresses; an indirect call may reach any of them.
-bool reaches(Function& from, const llvm::SetVector<Function*>& targets) {
-    llvm::SetVector<Function*> seen;
-    seen.insert(&from);
-    for (std::size_t i = 0; i < seen.size(); ++i)
-        for (auto& instruction : llvm::instructions(*seen[i])) {
-            if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-                call && call->isIndirectCall())
-                return true;
-            for (auto& operand : instruction.operands())
-                if (auto* function = llvm::dyn_cast<Function>(operand->stripPointerCasts())) {
-                    if (targets.contains(function))
-                        return true;
-                    seen.insert(function);
-                }
-        }
-    return false;
-}
-
-Function* widen_thunk(Function& old) {
+Function* widen_thunk(Function& old, bool waits) {
     auto& context = old.getContext();
     auto* pointer = llvm::PointerType::get(context, 0);
     llvm::SmallVector<llvm::Type*, 16> params(first_position, pointer);
@@ -76,8 +58,9 @@ Function* widen_thunk(Function& old) {
     old.getArg(0)->replaceAllUsesWith(thunk->getArg(0));
     thunk->setSubprogram(old.getSubprogram());
     old.eraseFromParent();
-    for (unsigned i = 0; i < first_position; ++i)
-        thunk->addParamAttr(i, llvm::Attribute::NoAlias);
+    thunk->addParamAttr(0, llvm::Attribute::NoAlias);
+    if (!waits) // while a thread waits, others write to what it shares with them
+        thunk->addParamAttr(1, llvm::Attribute::NoAlias);
     return thunk;
 }
 
@@ -118,7 +101,7 @@ class Placer {
     void run() {
         llvm::SetVector<Function*> thunks, outside;
         for (auto& kernel : program_.kernels) {
-            kernel.thunk = widen_thunk(*kernel.thunk);
+            kernel.thunk = widen_thunk(*kernel.thunk, kernel.waits);
             thunks.insert(kernel.thunk);
         }
         Layout common; // variables that functions outside the kernels use have one place in every
@@ -132,7 +115,7 @@ class Placer {
                             common.add(*variable, module_.getDataLayout());
                     }
         for (auto& kernel : program_.kernels) {
-            const bool lend = !outside.empty() && reaches(*kernel.thunk, outside);
+            const bool lend = !outside.empty() && may_reach(*kernel.thunk, outside);
             place_in_kernel(kernel, lend ? common : Layout(), lend);
         }
         // A kernel may have more static variables than the common ones: its functions find the

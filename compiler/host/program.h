@@ -21,6 +21,7 @@ struct Kernel {
     std::uint32_t static_shared_bytes = 0;
     std::uint32_t max_threads = 1024;
     bool by_thread = false; // reads threadIdx: loops over threads stand around it
+    bool waits = false;     // its threads wait for each other
 };
 
 struct Program {

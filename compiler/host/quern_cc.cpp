@@ -111,6 +111,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
         return;
     auto& module = *program.module;
     module.setDataLayout(machine->createDataLayout());
+    find_waiting_kernels(program);
     define_semantics(module);
     inline_device_functions(program);
     place_threads_and_shared(program);
@@ -123,7 +124,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
         result.status = QUERN_CC_CRASH;
         return;
     }
-    optimise(module, *machine, work.cpu);
+    optimise(program, *machine, work.cpu);
     make_plain_runners(program);
     const double optimised = now_ms();
     result.optimise_ms = optimised - read;

@@ -1,8 +1,8 @@
 // Walks the call graph from each kernel and reports the first thing on the way that the CPU backend
 // cannot run.
 #include "compiler/host/refuse.h"
+#include "compiler/host/reach.h"
 #include <clang/Basic/SourceManager.h>
-#include <llvm/ADT/SetVector.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
@@ -57,20 +57,13 @@ std::string complaint(const llvm::Instruction& instruction, const clang::SourceM
 bool find_refusals(llvm::Module&, const Program& program, const clang::SourceManager& sources,
                    std::string& log) {
     for (const auto& kernel : program.kernels) {
-        llvm::SetVector<llvm::Function*> reached;
-        reached.insert(kernel.thunk);
-        for (std::size_t i = 0; i < reached.size(); ++i)
-            for (auto& instruction : llvm::instructions(*reached[i])) {
+        for (auto* function : reached_from(*kernel.thunk))
+            for (auto& instruction : llvm::instructions(*function))
                 if (const auto text = complaint(instruction, sources); !text.empty()) {
                     log += text + "\n    in a function that kernel '" + plain_name(kernel.name) +
                            "' reaches\n";
                     return true;
                 }
-                for (auto& operand : instruction.operands())
-                    if (auto* function =
-                            llvm::dyn_cast<llvm::Function>(operand->stripPointerCasts()))
-                        reached.insert(function);
-            }
     }
     return false;
 }

@@ -1,5 +1,4 @@
-// What a kernel cannot do on the CPU: barriers and warp operations (until they get passes of their
-// own), inline PTX.
+// What a kernel cannot do on the CPU: functions that are marked so, inline PTX.
 #pragma once
 #include "compiler/host/program.h"
 

@@ -344,7 +344,7 @@ void emit_info(llvm::Module& module, const Kernel& kernel) {
     std::vector<std::uint32_t> words = {
         host_abi_version,   static_cast<std::uint32_t>(kernel.params.size()),
         kernel.args_bytes,  kernel.static_shared_bytes,
-        kernel.max_threads, 0};
+        kernel.max_threads, kernel.waits ? host_kernel_waits : 0};
     for (const auto& param : kernel.params)
         words.insert(words.end(), {param.offset_bytes, param.size_bytes});
     if (kernel.params.empty())
@@ -361,6 +361,8 @@ void emit_info(llvm::Module& module, const Kernel& kernel) {
 void make_row_runners(Program& program, llvm::TargetMachine& machine) {
     std::optional<Simplifier> simplifier;
     for (auto& kernel : program.kernels) {
+        if (kernel.waits)
+            continue;
         kernel.by_thread = reads_thread(*kernel.thunk);
         if (!kernel.by_thread)
             continue;
@@ -372,7 +374,9 @@ void make_row_runners(Program& program, llvm::TargetMachine& machine) {
 
 void make_plain_runners(Program& program) {
     for (auto& kernel : program.kernels) {
-        if (!kernel.by_thread)
+        if (kernel.waits)
+            make_fiber_runner(*program.module, kernel);
+        else if (!kernel.by_thread)
             Runner(program, kernel).emit(nullptr);
         emit_info(*program.module, kernel);
     }

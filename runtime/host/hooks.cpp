@@ -2,6 +2,8 @@
 // else.
 #include "runtime/host/hooks.h"
 
+#include "runtime/host/fibers.h"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,13 +16,14 @@ namespace quern::host {
 
 thread_local TrapTarget* trap_target = nullptr;
 
-namespace {
-
-[[noreturn]] void leave_kernel(CUresult status) {
+void leave_kernel(int status) {
+    abandon_fiber(status); // from a fiber's stack the way out goes over the worker's own
     if (trap_target == nullptr)
         std::abort(); // a kernel called outside a launch
-    std::longjmp(trap_target->place, static_cast<int>(status));
+    std::longjmp(trap_target->place, status);
 }
+
+namespace {
 
 extern "C" {
 [[noreturn]] void quern_host_assert_fail(const char* condition, const char* file, unsigned line,
@@ -36,7 +39,8 @@ extern "C" {
 // kernel before the call.
 void* quern_host_context() {
     alignas(16) static thread_local unsigned char area[64];
-    return area;
+    void* const fiber = fiber_context();
+    return fiber != nullptr ? fiber : area;
 }
 }
 
@@ -54,6 +58,14 @@ const auto& hooks() {
         Hook{"__quern_trap", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
         Hook{"abort", reinterpret_cast<void*>(&quern_host_trap), true},
+        Hook{"__quern_run_fibers", reinterpret_cast<void*>(&quern_host_run_fibers), true},
+        Hook{"__quern_sync_block", reinterpret_cast<void*>(&quern_host_sync_block), false},
+        Hook{"__quern_sync_warp", reinterpret_cast<void*>(&quern_host_sync_warp), false},
+        Hook{"__quern_active_mask", reinterpret_cast<void*>(&quern_host_active_mask), false},
+        Hook{"__quern_sync_grid", reinterpret_cast<void*>(&quern_host_sync_grid), false},
+        Hook{"__quern_sync_named", reinterpret_cast<void*>(&quern_host_sync_named), false},
+        Hook{"__quern_yield", reinterpret_cast<void*>(&quern_host_yield), false},
+        Hook{"__quern_leave_thread", reinterpret_cast<void*>(&quern_host_leave_thread), false},
     };
     return table;
 }

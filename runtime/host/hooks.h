@@ -20,4 +20,7 @@ struct TrapTarget {
 };
 extern thread_local TrapTarget* trap_target;
 
+// Ends the launch on this thread with `status`, a CUresult, from anywhere inside it.
+[[noreturn]] void leave_kernel(int status);
+
 } // namespace quern::host

@@ -1,11 +1,14 @@
 // cuLaunchKernel: check as CUDA does, pack the arguments, run. A small launch runs on the calling
 // thread; a launch that turns out to be long is shared with the team.
+#include "runtime/host/fibers.h"
 #include "runtime/host/hooks.h"
 #include "runtime/host/state.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <immintrin.h>
 
@@ -16,6 +19,9 @@ constexpr std::uint64_t long_ticks =
     40000; // of the time-stamp counter: about 15 us, what sharing a loop costs
 constexpr std::uint64_t chunk_ticks = 10000; // a chunk of blocks should not be shorter
 constexpr std::size_t small_args_bytes = 1024;
+
+// What an H200 keeps in flight at once, for grids that wait for themselves.
+constexpr std::uint64_t gpu_multiprocessors = 132, gpu_threads = 2048;
 
 alignas(64) std::byte no_shared_memory[64];
 
@@ -41,32 +47,66 @@ struct Launch {
     HostKernel run;
     HostLaunch shape;
     std::uint32_t shared_bytes; // static and dynamic
-    bool can_trap;
+    bool can_trap, waits;
     std::uint64_t blocks;
 };
 
-void run_range(const Launch& launch, const void* args, std::uint64_t first,
+// False when the range did not end as it should; the streams know why.
+bool run_range(const Launch& launch, const void* args, std::uint64_t first,
                std::uint64_t last) noexcept {
     std::byte* shared =
         launch.shared_bytes == 0 ? no_shared_memory : arena.reserve(launch.shared_bytes);
-    if (shared == nullptr)
-        return state().streams.set_failure(CUDA_ERROR_OUT_OF_MEMORY);
-    if (!launch.can_trap)
-        return launch.run(&launch.shape, args, first, last, shared);
+    if (shared == nullptr) {
+        state().streams.set_failure(CUDA_ERROR_OUT_OF_MEMORY);
+        return false;
+    }
+    if (!launch.can_trap) {
+        launch.run(&launch.shape, args, first, last, shared);
+        return true;
+    }
     TrapTarget target;
     target.outer = trap_target;
     trap_target = &target;
-    if (const int status = setjmp(target.place); status == 0)
+    const int status = setjmp(target.place);
+    if (status == 0)
         launch.run(&launch.shape, args, first, last, shared);
     else
         state().streams.set_failure(static_cast<CUresult>(status));
     trap_target = target.outer;
+    return status == 0;
+}
+
+// Kernels whose threads wait: blocks that wait for other blocks lie parked until all have had a
+// turn.
+void run_waiting_blocks(const Launch& launch, const void* args) noexcept {
+    ParkedBlocks parked;
+    std::atomic<bool> failed{false};
+    auto run = [&](std::uint64_t first, std::uint64_t last) {
+        ParkedBlocks* const outer = std::exchange(parked_blocks, &parked);
+        if (!failed.load(std::memory_order_relaxed) && !run_range(launch, args, first, last))
+            failed.store(true, std::memory_order_relaxed);
+        parked_blocks = outer;
+    };
+    state().team.run(0, launch.blocks, 1, run);
+    for (;;) {
+        if (failed.load())
+            return;
+        const auto round = parked.next_round();
+        if (round.empty())
+            return;
+        state().team.run(0, round.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
+            for (std::uint64_t i = first; i < last; ++i)
+                run(round[i], round[i] + 1);
+        });
+    }
 }
 
 // Ever longer stretches of blocks here, until the rest is known to be worth the team.
 void run_blocks(const Launch& launch, const void* args) noexcept {
+    if (launch.waits)
+        return run_waiting_blocks(launch, args);
     if (launch.blocks == 1 || state().team.threads() == 1)
-        return run_range(launch, args, 0, launch.blocks);
+        return (void)run_range(launch, args, 0, launch.blocks);
     std::uint64_t done = 0;
     for (std::uint64_t step = 1; done < launch.blocks; step *= 2) {
         const std::uint64_t last = std::min(done + step, launch.blocks), start = __rdtsc();
@@ -154,8 +194,11 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
     } else if (info.param_count != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    const Launch ready{function.run, shape, info.static_shared_bytes + shape.shared_bytes,
+    const Launch ready{function.run,
+                       shape,
+                       info.static_shared_bytes + shape.shared_bytes,
                        function.can_trap,
+                       (info.flags & host_kernel_waits) != 0,
                        std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]};
     return state().streams.submit(
         stream, CU_GRAPH_NODE_TYPE_KERNEL, [&] { run_blocks(ready, args); },
@@ -195,13 +238,15 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
     });
 }
 
-// Blocks do not run side by side here, so a grid that waits for itself cannot be: one block is the
-// whole of it.
+// A grid that waits for itself must fit on the device at once: here as on an H200.
 CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz,
                                    unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
                                    CUstream stream, void** params) {
-    if (std::uint64_t{gx} * gy * gz > 1)
-        return CUDA_ERROR_NOT_SUPPORTED;
+    const std::uint64_t threads = std::max<std::uint64_t>(1, std::uint64_t{bx} * by * bz);
+    const std::uint64_t together =
+        gpu_multiprocessors * std::clamp<std::uint64_t>(gpu_threads / threads, 1, 32);
+    if (std::uint64_t{gx} * gy * gz > together)
+        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     return host::cuLaunchKernel(handle, gx, gy, gz, bx, by, bz, shared_bytes, stream, params,
                                 nullptr);
 }

@@ -17,14 +17,12 @@ __quern_primitive void __quern_sync_named(int id, int count);  // PTX: bar.sync 
 __quern_primitive void __quern_yield(void);                    // the others go on first: for loops that spin
 }
 #undef __quern_primitive
-// How a function that may wait is declared.
-#define __quern_waits __quern_fn __attribute__((error("barriers on the CPU come with RawKernel support")))
 
-__quern_waits void __syncthreads() { __quern_sync_block(0, 0); }
-__quern_waits int __syncthreads_count(int predicate) { return __quern_sync_block(1, predicate != 0); }
-__quern_waits int __syncthreads_and(int predicate) { return __quern_sync_block(2, predicate != 0); }
-__quern_waits int __syncthreads_or(int predicate) { return __quern_sync_block(3, predicate != 0); }
-__quern_waits void __barrier_sync(unsigned id) {
+__quern_fn void __syncthreads() { __quern_sync_block(0, 0); }
+__quern_fn int __syncthreads_count(int predicate) { return __quern_sync_block(1, predicate != 0); }
+__quern_fn int __syncthreads_and(int predicate) { return __quern_sync_block(2, predicate != 0); }
+__quern_fn int __syncthreads_or(int predicate) { return __quern_sync_block(3, predicate != 0); }
+__quern_fn void __barrier_sync(unsigned id) {
     __quern_sync_named((int)id, (int)(blockDim.x * blockDim.y * blockDim.z));
 }
-__quern_waits void __barrier_sync_count(unsigned id, unsigned count) { __quern_sync_named((int)id, (int)count); }
+__quern_fn void __barrier_sync_count(unsigned id, unsigned count) { __quern_sync_named((int)id, (int)count); }

@@ -5,15 +5,15 @@ __quern_fn unsigned __quern_lane() {
     return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u;
 }
 
-__quern_waits void __syncwarp(unsigned mask = 0xffffffffu) { __quern_sync_warp(0, mask, 0, 0); }
-__quern_waits unsigned __activemask() { return __quern_active_mask(); }
-__quern_waits unsigned __ballot_sync(unsigned mask, int predicate) {
+__quern_fn void __syncwarp(unsigned mask = 0xffffffffu) { __quern_sync_warp(0, mask, 0, 0); }
+__quern_fn unsigned __activemask() { return __quern_active_mask(); }
+__quern_fn unsigned __ballot_sync(unsigned mask, int predicate) {
     return (unsigned)__quern_sync_warp(2, mask, predicate != 0, 0);
 }
-__quern_waits int __any_sync(unsigned mask, int predicate) {
+__quern_fn int __any_sync(unsigned mask, int predicate) {
     return (unsigned)__quern_sync_warp(2, mask, predicate != 0, 0) != 0;
 }
-__quern_waits int __all_sync(unsigned mask, int predicate) {
+__quern_fn int __all_sync(unsigned mask, int predicate) {
     const unsigned long long votes = __quern_sync_warp(2, mask, predicate != 0, 0);
     return (unsigned)votes == (unsigned)(votes >> 32);
 }
@@ -38,25 +38,25 @@ __quern_fn unsigned __quern_source_xor(int lanes, int width) {
 }
 
 #define __quern_shuffle(T, BITS)                                                                                       \
-    __quern_waits T __quern_read_lane(unsigned mask, T value, unsigned lane) {                                         \
+    __quern_fn T __quern_read_lane(unsigned mask, T value, unsigned lane) {                                         \
         return __builtin_bit_cast(T, (BITS)__quern_sync_warp(1, mask, __builtin_bit_cast(BITS, value), lane));         \
     }                                                                                                                  \
-    __quern_waits T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize) {                              \
+    __quern_fn T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize) {                              \
         return __quern_read_lane(mask, value, __quern_source_index(lane, width));                                      \
     }                                                                                                                  \
-    __quern_waits T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {                     \
+    __quern_fn T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {                     \
         return __quern_read_lane(mask, value, __quern_source_up(delta, width));                                        \
     }                                                                                                                  \
-    __quern_waits T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {                   \
+    __quern_fn T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {                   \
         return __quern_read_lane(mask, value, __quern_source_down(delta, width));                                      \
     }                                                                                                                  \
-    __quern_waits T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = warpSize) {                         \
+    __quern_fn T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = warpSize) {                         \
         return __quern_read_lane(mask, value, __quern_source_xor(lanes, width));                                       \
     }                                                                                                                  \
-    __quern_waits unsigned __match_any_sync(unsigned mask, T value) {                                                  \
+    __quern_fn unsigned __match_any_sync(unsigned mask, T value) {                                                  \
         return (unsigned)__quern_sync_warp(3, mask, __builtin_bit_cast(BITS, value), 0);                               \
     }                                                                                                                  \
-    __quern_waits unsigned __match_all_sync(unsigned mask, T value, int* predicate) {                                  \
+    __quern_fn unsigned __match_all_sync(unsigned mask, T value, int* predicate) {                                  \
         const unsigned long long lanes = __quern_sync_warp(3, mask, __builtin_bit_cast(BITS, value), 0);               \
         const unsigned all = (unsigned)(lanes >> 32);                                                                  \
         *predicate = (unsigned)lanes == all;                                                                           \
@@ -69,7 +69,7 @@ __quern_shuffle(double, unsigned long long)
 #undef __quern_shuffle
 
 #define __quern_reduction(N, T, OP)                                                                                    \
-    __quern_waits T N(unsigned mask, T value) { return (T)__quern_sync_warp(OP, mask, (unsigned)value, 0); }
+    __quern_fn T N(unsigned mask, T value) { return (T)__quern_sync_warp(OP, mask, (unsigned)value, 0); }
 __quern_reduction(__reduce_add_sync, unsigned, 4) __quern_reduction(__reduce_add_sync, int, 4)
 __quern_reduction(__reduce_min_sync, unsigned, 5) __quern_reduction(__reduce_min_sync, int, 7)
 __quern_reduction(__reduce_max_sync, unsigned, 6) __quern_reduction(__reduce_max_sync, int, 8)

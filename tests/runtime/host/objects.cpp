@@ -24,7 +24,7 @@ typedef struct { uint32_t grid[3], block[3], shared_bytes, reserved; } HostLaunc
 typedef struct { uint32_t offset, size; } HostParam;
 #define QUERN_KERNEL(name, count, bytes, shared, threads, ...) \
     const struct { uint32_t abi, count_, bytes_, shared_, threads_, flags; HostParam params[count ? count : 1]; } \
-        __quern_info_##name = {1, count, bytes, shared, threads, 0, {__VA_ARGS__}}; \
+        __quern_info_##name = {2, count, bytes, shared, threads, 0, {__VA_ARGS__}}; \
     void __quern_run_##name(const HostLaunch* launch, const char* args, uint64_t first, uint64_t last, char* shared_)
 #define ARG(T, offset) (*(T const*)(args + (offset)))
 )";

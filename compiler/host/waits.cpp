@@ -1,0 +1,36 @@
+// Which kernels have threads that wait for each other, and what that takes away from their
+// pointers.
+#include "compiler/host/waits.h"
+#include "compiler/host/passes.h"
+#include "compiler/host/reach.h"
+
+namespace quern::host {
+namespace {
+
+// `__restrict__` says that nobody else writes; a thread that waits does so because somebody writes.
+void drop_promises(llvm::Function& function) {
+    for (auto& argument : function.args())
+        argument.removeAttr(llvm::Attribute::NoAlias);
+}
+
+} // namespace
+
+bool is_wait(const llvm::Function& function) {
+    const auto name = function.getName();
+    return function.isDeclaration() &&
+           (name.starts_with("__quern_sync_") || name == "__quern_active_mask" ||
+            name == "__quern_yield" || name == "__quern_leave_thread");
+}
+
+void find_waiting_kernels(Program& program) {
+    for (auto& kernel : program.kernels) {
+        const auto reached = reached_from(*kernel.thunk);
+        for (auto* function : reached)
+            kernel.waits |= is_wait(*function);
+        if (kernel.waits)
+            for (auto* function : reached)
+                drop_promises(*function);
+    }
+}
+
+} // namespace quern::host

@@ -1,0 +1,205 @@
+// Kernels whose threads wait for each other, run by the host driver and compared with what the same
+// steps give here, one after another.
+#include "driver_program.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+namespace quern::test {
+namespace {
+
+std::vector<int> random_ints(std::size_t count, unsigned seed, int low = -1000, int high = 1000) {
+    std::mt19937 engine(seed);
+    std::uniform_int_distribution<int> values(low, high);
+    std::vector<int> result(count);
+    for (auto& value : result)
+        value = values(engine);
+    return result;
+}
+
+TEST(Waiting, TreeReductionInDynamicSharedMemory) {
+    const DriverProgram program(
+        {R"(extern "C" __global__ void total(const int* x, int* sums, int n) {
+        extern __shared__ int part[];
+        int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+        part[t] = i < n ? x[i] : 0;
+        __syncthreads();
+        for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+            if (t < s) part[t] += part[t + s];
+            __syncthreads();
+        }
+        if (t == 0) sums[blockIdx.x] = part[0];
+    })"});
+    for (unsigned threads : {1U, 2U, 32U, 64U, 256U, 1024U})
+        for (int n : {1, 1000, 10000}) {
+            const auto x = random_ints(static_cast<std::size_t>(n), threads);
+            const unsigned blocks = (static_cast<unsigned>(n) + threads - 1) / threads;
+            std::vector<int> sums(blocks);
+            ASSERT_EQ(program.launch("total", {{blocks}, {threads}, threads * 4}, x.data(),
+                                     sums.data(), n),
+                      CUDA_SUCCESS);
+            for (unsigned b = 0; b < blocks; ++b) {
+                const auto first = x.begin() + b * threads,
+                           last = std::min(first + threads, x.end());
+                ASSERT_EQ(sums[b], std::accumulate(first, last, 0));
+            }
+        }
+}
+
+TEST(Waiting, EarlyReturnsAreNotWaitedFor) {
+    const DriverProgram program({R"(extern "C" __global__ void rotate(const int* x, int* y, int n) {
+        __shared__ int kept[256];
+        if (threadIdx.x >= n) return;
+        kept[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        y[threadIdx.x] = kept[(threadIdx.x + 1) % n];
+    })"});
+    for (int n : {1, 2, 31, 32, 33, 255, 256}) {
+        const auto x = random_ints(256, 5);
+        std::vector<int> y(256, -1);
+        ASSERT_EQ(program.launch("rotate", {{1}, {256}}, x.data(), y.data(), n), CUDA_SUCCESS);
+        for (int i = 0; i < 256; ++i)
+            ASSERT_EQ(y[i], i < n ? x[(i + 1) % n] : -1);
+    }
+}
+
+TEST(Waiting, RestrictDoesNotHideWhatOthersWrite) {
+    const DriverProgram program({R"(extern "C" __global__ void pass_on(int* __restrict__ x) {
+        int t = threadIdx.x;
+        for (int step = 0; step < 10; ++step) {
+            int next = x[(t + 1) % blockDim.x];
+            __syncthreads();
+            x[t] = next + 1;
+            __syncthreads();
+        }
+    })"});
+    auto x = random_ints(100, 6);
+    auto expected = x;
+    for (int step = 0; step < 10; ++step) {
+        std::rotate(expected.begin(), expected.begin() + 1, expected.end());
+        for (int& value : expected)
+            ++value;
+    }
+    ASSERT_EQ(program.launch("pass_on", {{1}, {100}}, x.data()), CUDA_SUCCESS);
+    EXPECT_EQ(x, expected);
+}
+
+TEST(Waiting, BarriersInDivergentButLegalFlowAndInDeviceFunctions) {
+    const DriverProgram program({R"(
+    __device__ __noinline__ int meet(int* kept, int value) {
+        kept[threadIdx.x] = value;
+        __syncthreads();
+        int other = kept[blockDim.x - 1 - threadIdx.x];
+        __syncthreads();
+        return other;
+    }
+    __device__ int recurse(int* kept, int value, int depth) {
+        return depth == 0 ? value : recurse(kept, meet(kept, value + depth), depth - 1);
+    }
+    extern "C" __global__ void mirror(int* x, int depth) {
+        __shared__ int kept[128];
+        int value = x[threadIdx.x];
+        if (depth & 1) value = recurse(kept, value, depth);
+        else {
+            int i = 0;
+            while (true) { if (i++ == depth) break; value = meet(kept, value * 3); }
+        }
+        x[threadIdx.x] = value;
+    })"});
+    for (int depth : {0, 1, 2, 3, 6, 7}) {
+        auto x = random_ints(128, 7, -9, 9), expected = x;
+        for (int step = 0; step < depth; ++step) {
+            for (int& value : expected)
+                value = depth & 1 ? value + depth - step : value * 3;
+            std::reverse(expected.begin(), expected.end());
+        }
+        ASSERT_EQ(program.launch("mirror", {{1}, {128}}, x.data(), depth), CUDA_SUCCESS);
+        EXPECT_EQ(x, expected) << depth;
+    }
+}
+
+TEST(Waiting, VotesOfTheBlock) {
+    const DriverProgram program({R"(extern "C" __global__ void votes(const int* x, int* out) {
+        int t = threadIdx.x + blockDim.x * threadIdx.y;
+        for (int round = 0; round < 3; ++round) {
+            int p = x[t] > round * 300;
+            out[0] = __syncthreads_count(p);
+            int all = __syncthreads_and(p), any = __syncthreads_or(p);
+            if (t == 7) { out[3 * round + 1] = all; out[3 * round + 2] = any; out[3 * round + 3] = out[0]; }
+            __syncthreads();
+        }
+    })"});
+    const auto x = random_ints(96, 8);
+    std::vector<int> out(10);
+    ASSERT_EQ(program.launch("votes", {{1}, {12, 8}}, x.data(), out.data()), CUDA_SUCCESS);
+    for (int round = 0; round < 3; ++round) {
+        const auto count =
+            std::count_if(x.begin(), x.end(), [&](int v) { return v > round * 300; });
+        EXPECT_EQ(out[3 * round + 1], count == 96);
+        EXPECT_EQ(out[3 * round + 2], count != 0);
+        EXPECT_EQ(out[3 * round + 3], count);
+    }
+}
+
+TEST(Waiting, WholeGridsWait) {
+    const DriverProgram program({R"(
+    extern "C" __device__ void __quern_sync_grid();
+    extern "C" __global__ void smooth(int* a, int* b, int n, int steps) {
+        __shared__ int edge[64];
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        edge[threadIdx.x] = i;
+        for (int s = 0; s < steps; ++s) {
+            if (i < n) b[i] = a[(i + 1) % n] + a[(i + n - 1) % n];
+            __quern_sync_grid();
+            if (i < n) a[edge[threadIdx.x]] = b[i] & 0xffff;
+            __quern_sync_grid();
+        }
+    })"});
+    const int n = 1000, steps = 7;
+    auto a = random_ints(n, 9), expected = a;
+    std::vector<int> b(n);
+    for (int s = 0; s < steps; ++s) {
+        for (int i = 0; i < n; ++i)
+            b[i] = expected[(i + 1) % n] + expected[(i + n - 1) % n];
+        for (int i = 0; i < n; ++i)
+            expected[i] = b[i] & 0xffff;
+    }
+    ASSERT_EQ(program.launch("smooth", {{16}, {64}, 0, true}, a.data(), b.data(), n, steps),
+              CUDA_SUCCESS);
+    EXPECT_EQ(a, expected);
+    EXPECT_EQ(program.launch("smooth", {{100000}, {1024}, 0, true}, a.data(), b.data(), n, steps),
+              CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
+TEST(Waiting, TrapsEndTheLaunchAndNothingElse) {
+    const DriverProgram program({R"(
+    extern "C" __global__ void fail(int* x, int at) {
+        __shared__ int kept[64];
+        kept[threadIdx.x] = x[threadIdx.x];
+        __syncthreads();
+        if (kept[63 - threadIdx.x] == at) __trap();
+        __syncthreads();
+        x[threadIdx.x] = kept[63 - threadIdx.x];
+    })"});
+    std::vector<int> x(64);
+    std::iota(x.begin(), x.end(), 0);
+    EXPECT_EQ(program.launch("fail", {{1}, {64}}, x.data(), 40), CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT_EQ(program.launch("fail", {{1}, {64}}, x.data(), -1), CUDA_SUCCESS);
+    for (int i = 0; i < 64; ++i)
+        EXPECT_EQ(x[i], 63 - i);
+}
+
+TEST(Waiting, ThreadsThatNeverMeetAreReported) {
+    const DriverProgram program({R"(extern "C" __global__ void stuck(int* x) {
+        if (threadIdx.x == 0) __barrier_sync_count(1, 64);
+        else __syncthreads();
+        x[0] = 1;
+    })"});
+    int x = 0;
+    EXPECT_EQ(program.launch("stuck", {{1}, {32}}, &x), CUDA_ERROR_LAUNCH_TIMEOUT);
+    EXPECT_EQ(x, 0);
+}
+
+} // namespace
+} // namespace quern::test
