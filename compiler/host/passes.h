@@ -7,6 +7,9 @@
 
 namespace quern::host {
 
+// lockstep.cpp: for code that counts on warps to move in step.
+void keep_warps_in_step(Program& program);
+
 // waits.cpp: finds the kernels whose threads wait for each other. What such a kernel reads may
 // change while it waits, whatever its pointers promise.
 void find_waiting_kernels(Program& program);
@@ -22,6 +25,9 @@ void inline_device_functions(Program& program);
 // as void(ptr args, ptr shared, i32 x 12): thread, block, block size, grid size.
 void place_threads_and_shared(Program& program);
 inline constexpr unsigned first_position = 2; // the thunk's argument that is threadIdx.x
+
+// spin.cpp: loops that watch memory for another thread's write let the others go on.
+void let_spinning_threads_wait(Program& program);
 
 // threads.cpp: writes __quern_run_NAME and __quern_info_NAME. Kernels that read threadIdx need the
 // optimiser on the loops around them; for the others these loops come after it.

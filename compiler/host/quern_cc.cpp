@@ -111,10 +111,12 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
         return;
     auto& module = *program.module;
     module.setDataLayout(machine->createDataLayout());
+    keep_warps_in_step(program);
     find_waiting_kernels(program);
     define_semantics(module);
     inline_device_functions(program);
     place_threads_and_shared(program);
+    let_spinning_threads_wait(program);
     make_row_runners(program, *machine);
     if (std::string trouble; [&] {
             llvm::raw_string_ostream stream(trouble);

@@ -172,6 +172,69 @@ TEST(Waiting, WholeGridsWait) {
               CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
+// Written when warps moved in step; still right where their compilers keep it so.
+TEST(Waiting, VolatileSharedMemoryKeepsWarpsInStep) {
+    const DriverProgram program({R"(
+    __device__ void finish(volatile int* part, int t) {
+        part[t] += part[t + 32]; part[t] += part[t + 16]; part[t] += part[t + 8];
+        part[t] += part[t + 4]; part[t] += part[t + 2]; part[t] += part[t + 1];
+    }
+    extern "C" __global__ void total(const int* x, int* sums) {
+        __shared__ int part[256];
+        int t = threadIdx.x;
+        part[t] = x[blockIdx.x * 256 + t];
+        __syncthreads();
+        for (int s = 128; s > 32; s >>= 1) {
+            if (t < s) part[t] += part[t + s];
+            __syncthreads();
+        }
+        if (t < 32) finish(part, t);
+        if (t == 0) sums[blockIdx.x] = part[0];
+    })"});
+    const auto x = random_ints(256 * 5, 11);
+    std::vector<int> sums(5);
+    ASSERT_EQ(program.launch("total", {{5}, {256}}, x.data(), sums.data()), CUDA_SUCCESS);
+    for (int b = 0; b < 5; ++b)
+        EXPECT_EQ(sums[b], std::accumulate(x.begin() + 256 * b, x.begin() + 256 * (b + 1), 0));
+}
+
+TEST(Waiting, SpinningThreadsLetOthersGoOn) {
+    const DriverProgram program({R"(
+    extern "C" __global__ void chain(volatile int* flags, int* order, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, later = n - 1 - i; // the last one begins
+        if (i >= n) return;
+        while (later > 0 && flags[i + 1] == 0) ;
+        order[i] = later ? order[i + 1] + 1 : 0;
+        __threadfence();
+        flags[i] = 1;
+    }
+    extern "C" __global__ void meet(int* arrived, int* seen, int rounds) {
+        __shared__ int kept[32];
+        for (int round = 1; round <= rounds; ++round) {
+            kept[threadIdx.x] = round;
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                atomicAdd(arrived, kept[31]);
+                while (atomicAdd(arrived, 0) < (int)gridDim.x * round * (round + 1) / 2) ;
+            }
+            __syncthreads();
+        }
+        seen[blockIdx.x * 32 + threadIdx.x] = kept[threadIdx.x];
+    })"});
+    for (int n : {1, 33, 700}) {
+        std::vector<int> flags(n + 1), order(n + 1, -1);
+        ASSERT_EQ(program.launch("chain", {{8}, {96}}, flags.data(), order.data(), n),
+                  CUDA_SUCCESS);
+        for (int i = 0; i < n; ++i)
+            ASSERT_EQ(order[i], n - 1 - i);
+    }
+    int arrived = 0;
+    std::vector<int> seen(32 * 40);
+    ASSERT_EQ(program.launch("meet", {{40}, {32}}, &arrived, seen.data(), 3), CUDA_SUCCESS);
+    EXPECT_EQ(arrived, 40 * 6);
+    EXPECT_EQ(seen, std::vector<int>(32 * 40, 3));
+}
+
 TEST(Waiting, TrapsEndTheLaunchAndNothingElse) {
     const DriverProgram program({R"(
     extern "C" __global__ void fail(int* x, int at) {
