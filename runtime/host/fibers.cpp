@@ -52,6 +52,7 @@ constexpr unsigned idle_rounds = 64; // of nothing but yields, before other bloc
 constexpr std::uint32_t guarded_stack_bytes =
     128 * 1024; // stacks this large may overflow: a page stands guard
 constexpr std::size_t page_bytes = 4096;
+constexpr unsigned barrier_names = 48; // PTX's 16, then one for each tile of several warps
 
 enum class State : std::uint8_t {
     fresh,    // has not begun
@@ -165,7 +166,7 @@ class FiberBlock {
     WarpMeeting meeting_;
     std::array<const void*, most_threads> sites_{};
     std::array<std::uint8_t, most_threads> names_{};
-    std::array<std::uint16_t, 16> named_{}; // arrivals at each named barrier
+    std::array<std::uint16_t, barrier_names> named_{}; // arrivals at each named barrier
     struct alignas(16) Context : std::array<unsigned char, 64> {};
     std::unique_ptr<Context[]> contexts_;
     Mapping stacks_, shared_;
@@ -287,7 +288,7 @@ int FiberBlock::sync_block(int op, int predicate) {
 int FiberBlock::sync_named(int id, int count) {
     if (id == 0 && (count == 0 || static_cast<unsigned>(count) >= live_))
         return sync_block(0, 0);
-    const auto name = static_cast<std::uint8_t>(id & 15);
+    const auto name = static_cast<std::uint8_t>(static_cast<unsigned>(id) % barrier_names);
     if (count != 0 && ++named_[name] >= count) {
         named_[name] = 0;
         for (unsigned thread = 0; thread < threads_; ++thread)

@@ -35,7 +35,8 @@
 #define NULL __null
 
 // How our own functions are declared: gone unless used, always part of their caller.
-#define __quern_fn static __inline__ __attribute__((device, host, always_inline))
+#define __quern_member __inline__ __attribute__((device, host, always_inline))
+#define __quern_fn static __quern_member
 
 typedef unsigned char uchar;
 typedef unsigned short ushort;
