@@ -59,12 +59,17 @@ class PrecompileAction final : public clang::ASTFrontendAction {
     bool hasASTFileSupport() const override { return false; }
 };
 
+constexpr std::string_view with_short_floats = "-short";
+
 // For the plainest x86-64: functions get the real CPU when a program is compiled with the image.
-bool precompile(const std::string& standard, std::string& image, std::string& log) {
+bool precompile(std::string_view name, std::string& image, std::string& log) {
     Session session(log);
-    auto words = base_arguments(standard, Cpu{"x86-64", {}});
+    const bool all = name.ends_with(with_short_floats);
+    if (all)
+        name.remove_suffix(with_short_floats.size());
+    auto words = base_arguments(std::string(name), Cpu{"x86-64", {}});
     words.emplace_back("-emit-pch");
-    words.emplace_back(builtins_path);
+    words.emplace_back(all ? "/quern/builtins_short.cuh" : "/quern/builtins.cuh");
     if (!session.open(words, make_files()))
         return false;
     PrecompileAction action;
@@ -76,9 +81,22 @@ bool precompile(const std::string& standard, std::string& image, std::string& lo
 
 } // namespace
 
-std::string_view find_precompiled(const std::string& standard, std::string& log) {
+// A guess by the text: a header that only a folder's file includes is read anew, which takes longer
+// and gives the same.
+std::string image_name(const FrontEndInput& input) {
+    const auto names_short_floats = [](std::string_view text) {
+        return text.find("cuda_fp16.h") != text.npos || text.find("cuda_bf16.h") != text.npos;
+    };
+    const bool found = names_short_floats(input.main.text) ||
+                       names_short_floats(input.options->preamble) ||
+                       std::any_of(input.headers.begin(), input.headers.end(),
+                                   [&](const auto& file) { return names_short_floats(file.text); });
+    return input.options->standard + std::string(found ? with_short_floats : "");
+}
+
+std::string_view find_precompiled(const std::string& name, std::string& log) {
     for (const auto& image : shipped_images())
-        if (image.standard == standard)
+        if (image.name == name)
             return image.bytes;
     struct Image {
         std::mutex building;
@@ -89,15 +107,14 @@ std::string_view find_precompiled(const std::string& standard, std::string& log)
     Image* image;
     {
         std::scoped_lock lock(guard);
-        image = &images[standard];
+        image = &images[name];
     }
     std::scoped_lock lock(image->building);
     if (image->bytes.empty()) {
         bool built = false;
         llvm::CrashRecoveryContext
             recovery; // inside the lock, so that a crash cannot leave it held
-        if (!recovery.RunSafely([&] { built = precompile(standard, image->bytes, log); }) ||
-            !built) {
+        if (!recovery.RunSafely([&] { built = precompile(name, image->bytes, log); }) || !built) {
             image->bytes.clear();
             log += "error: quern's own device headers do not compile\n";
             return {};

@@ -169,7 +169,7 @@ void run(const quern_cc_request& request, Result& result) {
     llvm::CrashRecoveryContext recovery;
     const auto body = [&] {
         clang::noteBottomOfStack();
-        const auto precompiled = find_precompiled(work.options.standard, result.text);
+        const auto precompiled = find_precompiled(image_name(work.input), result.text);
         if (!precompiled.empty())
             compile(work, precompiled, result);
         finished = !precompiled.empty();

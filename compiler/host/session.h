@@ -8,7 +8,6 @@
 
 namespace quern::host {
 
-inline constexpr const char* builtins_path = "/quern/builtins.cuh";
 inline constexpr const char* precompiled_path = "/quern/builtins.pch";
 
 using MemoryFiles = llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem>;

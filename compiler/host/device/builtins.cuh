@@ -10,4 +10,7 @@
 #include "atomics.cuh"
 #include "barriers.cuh"
 #include "warp.cuh"
+#ifdef __QUERN_SHORT_FLOATS__
+#include "short_floats.cuh"
+#endif
 #pragma clang force_cuda_host_device begin // as NVRTC's -default-device: a plain function is a device function

@@ -1,5 +1,5 @@
-// Build tool: writes the built-in headers, precompiled for a language standard, to a file that the
-// library then takes in. `quern_cc_precompile c++17 FILE`
+// Build tool: writes the built-in headers, precompiled, to a file that the library then takes in.
+// `quern_cc_precompile c++17 FILE`, or c++17-short
 #include "compiler/host/precompiled.h"
 #include <cstdio>
 #include <fstream>
