@@ -12,6 +12,7 @@
 #include "compiler/prelude/prelude.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 namespace quern {
@@ -41,6 +42,23 @@ const std::vector<SourceFile>& prelude_headers() {
     return headers;
 }
 
+Binary find_or_compile(const Backend& backend, const CompileRequest& request, bool& compiled) {
+    CacheKey key;
+    key.name = request.name;
+    key.source = request.source;
+    key.headers = request.headers;
+    key.included = read_included(request);
+    key.options = request.options;
+    key.name_expressions = request.name_expressions;
+    key.backend = backend.identity();
+    key.arch = request.arch;
+    key.format = host_abi_version;
+    return process_cache().find_or_compile(key, [&] {
+        compiled = true;
+        return backend.compile(request);
+    });
+}
+
 } // namespace
 
 Cache& process_cache() {
@@ -66,23 +84,42 @@ CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature&
     request.options = effective_options(spec.options);
     request.arch = arch;
 
-    CacheKey key;
-    key.name = spec.name;
-    key.source = request.source;
-    key.headers = request.headers;
-    key.included = read_included(request);
-    key.options = request.options;
-    key.backend = backend.identity();
-    key.arch = arch;
-    key.format = host_abi_version;
+    bool compiled = false;
     try {
-        made.binary =
-            process_cache().find_or_compile(key, [&] { return backend.compile(request); });
+        made.binary = find_or_compile(backend, request, compiled);
     } catch (const CompileError& error) {
         throw CompileError(
-            tell_compile_error(spec, made.source, error.log(), key.backend, arch.name), spec.name,
-            made.source, error.log());
+            tell_compile_error(spec, made.source, error.log(), backend.identity(), arch.name),
+            spec.name, made.source, error.log());
     }
+    return made;
+}
+
+CompiledRaw compile_raw(const RawSource& source, const Arch& arch, const std::string& name,
+                        const std::string& origin) {
+    const Backend& backend = backend_for(arch.target);
+    CompileRequest request;
+    request.name = source.label;
+    request.source = source.code;
+    request.headers = prelude_headers();
+    request.options = source.options;
+    request.name_expressions = source.name_expressions;
+    request.arch = arch;
+
+    CompiledRaw made;
+    made.toolchain = backend.identity();
+    const auto start = std::chrono::steady_clock::now();
+    bool compiled = false;
+    try {
+        made.binary = find_or_compile(backend, request, compiled);
+    } catch (const CompileError& error) {
+        throw CompileError(
+            tell_raw_error(source, name, origin, error.log(), made.toolchain, arch.name), name,
+            source.code, error.log());
+    }
+    made.from_cache = !compiled;
+    made.compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return made;
 }
 

@@ -21,6 +21,27 @@ struct CompiledKernel {
                                                  const ElementwiseVariant& variant,
                                                  const Arch& arch);
 
+// A program of the user's own: its text goes to the toolchain as it stands.
+struct RawSource {
+    std::string code;
+    std::string label =
+        "kernel.cu"; // of the text in the toolchain's messages; a path, if it has one
+    std::vector<std::string> options;
+    std::vector<std::string> name_expressions; // C++ names whose symbols `Binary` shall tell
+};
+
+struct CompiledRaw {
+    Binary binary;
+    std::string toolchain; // Backend::identity()
+    bool from_cache = false;
+    double compile_ms = 0; // of the toolchain, or of reading the cache
+};
+
+// The same road for such a program. `name` (of the kernel or module) and `origin` ("script.py:12",
+// who asked) are for messages only. Throws CompileError as above.
+[[nodiscard]] CompiledRaw compile_raw(const RawSource& source, const Arch& arch,
+                                      const std::string& name, const std::string& origin);
+
 // Opens the GPU toolchain's library in the background, once, so that the first compile need not
 // wait for it.
 void preload_gpu_toolchain() noexcept;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <optional>
 
 namespace quern {
@@ -23,6 +24,9 @@ std::vector<std::string_view> split_lines(std::string_view text) {
     }
     return lines;
 }
+
+// The text that a label of the toolchain names, when it is one of the user's.
+using TextOf = std::function<std::optional<std::string_view>(std::string_view label)>;
 
 std::optional<std::string_view> user_text(const ElementwiseSpec& spec, std::string_view label) {
     if (label == operation_label)
@@ -133,10 +137,8 @@ std::string numbered(std::string_view text, const Diagnostic& at) {
     return shown;
 }
 
-} // namespace
-
-std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec& spec,
-                                     std::string_view source) {
+std::vector<Diagnostic> find_errors(std::string_view log, const TextOf& text_of,
+                                    std::string_view otherwise) {
     std::vector<Diagnostic> errors;
     const std::vector<std::string_view> lines = split_lines(log);
     for (std::size_t k = 0; k < lines.size(); ++k) {
@@ -146,7 +148,7 @@ std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec
         if (!found)
             continue;
         const std::vector<std::string_view> own =
-            split_lines(user_text(spec, found->label).value_or(source));
+            split_lines(text_of(found->label).value_or(otherwise));
         if (found->column == 0 && found->line >= 1 &&
             static_cast<std::size_t>(found->line) <= own.size())
             found->column =
@@ -156,29 +158,69 @@ std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec
     return errors;
 }
 
-std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source,
-                               std::string_view log, std::string_view toolchain,
-                               std::string_view arch) {
-    std::string text =
-        join("kernel '", spec.name, "' does not compile (", toolchain, ", ", arch, ")\n");
-    const std::vector<Diagnostic> errors = parse_errors(log, spec, source);
+// Each error with its place and lines; `place` words a label. The whole log when it holds none.
+std::string tell_errors(std::string_view log, const TextOf& text_of, std::string_view otherwise,
+                        const std::function<std::string(const Diagnostic&)>& place) {
+    std::string text;
+    const std::vector<Diagnostic> errors = find_errors(log, text_of, otherwise);
     for (std::size_t k = 0; k < errors.size() && k < shown_errors; ++k) {
         const Diagnostic& error = errors[k];
-        const std::optional<std::string_view> own = user_text(spec, error.label);
-        text += join("  ", own ? error.label : join("generated code (", error.label, ")"),
-                     ", line ", error.line);
+        text += join("  ", place(error), ", line ", error.line);
         if (error.column > 0)
             text += join(", column ", error.column);
-        text += join(": ", error.message, "\n", numbered(own.value_or(source), error));
+        text += join(": ", error.message, "\n",
+                     numbered(text_of(error.label).value_or(otherwise), error));
     }
     if (errors.size() > shown_errors)
         text += join("  and ", errors.size() - shown_errors, " more\n");
     if (errors.empty())
         text += join(log, "\n");
+    return text;
+}
+
+} // namespace
+
+std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec& spec,
+                                     std::string_view source) {
+    return find_errors(
+        log, [&](std::string_view label) { return user_text(spec, label); }, source);
+}
+
+std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source,
+                               std::string_view log, std::string_view toolchain,
+                               std::string_view arch) {
+    std::string text =
+        join("kernel '", spec.name, "' does not compile (", toolchain, ", ", arch, ")\n");
+    const TextOf text_of = [&](std::string_view label) { return user_text(spec, label); };
+    text += tell_errors(log, text_of, source, [&](const Diagnostic& error) {
+        return text_of(error.label) ? error.label : join("generated code (", error.label, ")");
+    });
     text += join("  parameters: ", spec.in_params, " -> ", spec.out_params, "\n");
     if (!spec.origin.empty())
         text += join("  made at ", spec.origin, "\n");
     text += "  help: the complete log is in `.log`, the generated source in `.source`";
+    return text;
+}
+
+std::string tell_raw_error(const RawSource& source, std::string_view name, std::string_view origin,
+                           std::string_view log, std::string_view toolchain,
+                           std::string_view arch) {
+    constexpr std::string_view expression_label = "<name expression ";
+    const TextOf text_of = [&](std::string_view label) -> std::optional<std::string_view> {
+        if (label == source.label)
+            return source.code;
+        std::size_t at = expression_label.size();
+        if (label.starts_with(expression_label))
+            if (const auto number = number_at(label, at);
+                number && static_cast<std::size_t>(*number) < source.name_expressions.size())
+                return source.name_expressions[static_cast<std::size_t>(*number)];
+        return std::nullopt;
+    };
+    std::string text = join("'", name, "' does not compile (", toolchain, ", ", arch, ")\n");
+    text += tell_errors(log, text_of, {}, [](const Diagnostic& error) { return error.label; });
+    if (!origin.empty())
+        text += join("  compiled for the call at ", origin, "\n");
+    text += "  help: the complete log is in `.log`, the source in `.source`";
     return text;
 }
 

@@ -1,7 +1,7 @@
 // A toolchain's log, retold in the user's own terms: which of their texts, line, column, the line
 // itself and a caret.
 #pragma once
-#include "compiler/spec/kernel_spec.h"
+#include "compiler/compile.h"
 
 #include <string>
 #include <string_view>
@@ -25,5 +25,10 @@ parse_errors(std::string_view log, const ElementwiseSpec& spec, std::string_view
 [[nodiscard]] std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source,
                                              std::string_view log, std::string_view toolchain,
                                              std::string_view arch);
+
+// The same for a program of the user's own. `origin`: who asked for it, or "".
+[[nodiscard]] std::string tell_raw_error(const RawSource& source, std::string_view name,
+                                         std::string_view origin, std::string_view log,
+                                         std::string_view toolchain, std::string_view arch);
 
 } // namespace quern

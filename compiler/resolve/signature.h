@@ -11,12 +11,18 @@
 
 namespace quern {
 
+struct FieldPlace {
+    std::string name;
+    std::uint32_t offset_bytes = 0, bytes = 0;
+};
+
 // The layout of a structured scalar, as C++ text that the kernel declares: fields, paddings, size
 // and alignment.
 struct StructLayout {
     std::string spelling;   // name of the struct in the kernel: "quern_struct_<digest>"
     std::string definition; // the complete C++ definition
     std::uint32_t bytes = 0, alignment = 1;
+    std::vector<FieldPlace> places; // filled for raw kernels, which need nothing else but `bytes`
     std::vector<std::string>
         headers; // prelude pieces that the definition needs, sorted: "quern/complex.cuh"
 };

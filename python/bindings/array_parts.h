@@ -35,6 +35,15 @@ void assign(const Array& target, pybind11::handle value, CUstream stream);
 [[nodiscard]] Array duplicate_on(const Array& array, Device& device);
 [[nodiscard]] Array reshape(const Array& array, const Dims& shape, char order); // copies if it must
 
+// array_values.cpp: memory as Python sees it.
+struct Memory {
+    BufferPtr buffer;
+};
+struct MemoryPointer {
+    BufferPtr buffer;
+    std::uint64_t address;
+};
+
 // array_interop.cpp: the buffer protocol's slots.
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);

@@ -252,14 +252,6 @@ void add_flags(py::module_& module, py::handle type) {
         "c_contiguous, f_contiguous, owndata, writeable; also by NumPy's names in brackets.");
 }
 
-struct Memory {
-    BufferPtr buffer;
-};
-struct MemoryPointer {
-    BufferPtr buffer;
-    std::uint64_t address;
-};
-
 void add_memory(py::module_& module, py::handle type) {
     py::class_<Memory>(module, "Memory",
                        "A stretch of device memory that lives as long as somebody holds it.")

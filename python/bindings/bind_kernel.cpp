@@ -2,6 +2,7 @@
 // Python to the launch.
 #include "compiler/base/error.h"
 #include "python/bindings/bind_array.h"
+#include "python/bindings/bind_call.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_error.h"
 #include "python/bindings/bind_scalar.h"
@@ -53,42 +54,6 @@ Units: `size` elements, `block_size` threads.
 Raises: SpecError (ValueError) when it is made, for a malformed parameter list; on the call ResolveError (TypeError),
 ValueError for shapes, CompileError with the lines of `operation` that are at fault.
 Source: CuPy, "User-defined kernels"; broadcasting as in NumPy's "General broadcasting rules".)";
-
-// Drops the GIL while the core compiles or runs a long launch. One thread waits for one thing at a
-// time.
-thread_local bool waited = false;
-void drop_gil(bool entering) {
-    static thread_local PyThreadState* saved = nullptr;
-    if (entering) {
-        waited = true;
-        saved = PyEval_SaveThread();
-    } else {
-        PyEval_RestoreThread(saved);
-    }
-}
-
-// "script.py:12": the innermost Python frame, which is the one that makes the kernel.
-std::string origin_of_call() {
-    PyFrameObject* frame = PyEval_GetFrame();
-    if (frame == nullptr)
-        return {};
-    const py::object code =
-        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    return py::str(code.attr("co_filename")).cast<std::string>() + ":" +
-           std::to_string(PyFrame_GetLineNumber(frame));
-}
-
-std::vector<std::string> options_of(PyObject* options) {
-    std::vector<std::string> list;
-    if (options == nullptr || options == Py_None)
-        return list;
-    if (PyUnicode_Check(options))
-        throw TypeError(
-            "options is one string; pass a tuple of strings: options=('--use_fast_math',)");
-    for (const py::handle option : py::reinterpret_borrow<py::object>(options))
-        list.push_back(py::cast<std::string>(option));
-    return list;
-}
 
 PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags,
                             PyObject* keywords) noexcept;
@@ -249,7 +214,7 @@ PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::siz
             }
             std::vector<Array> made =
                 kernel({converted, static_cast<std::size_t>(given)}, read.call, drop_gil);
-            if (std::exchange(waited, false)) [[unlikely]]
+            if (has_waited()) [[unlikely]]
                 surface_warnings();
             return pack_results(spec, arguments, given, made);
         },

@@ -44,6 +44,8 @@ from quern._core import (
     ExternalStream,
     MemoryPool,
     PinnedMemoryPool,
+    RawKernel,
+    RawModule,
     Stream,
     ndarray,
 )
@@ -109,6 +111,8 @@ __all__ = [
     "MemoryPool",
     "OutOfMemoryError",
     "PinnedMemoryPool",
+    "RawKernel",
+    "RawModule",
     "ResolveError",
     "SpecError",
     "Stream",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from types import EllipsisType, TracebackType
-from typing import Any, Literal, Self, SupportsIndex, TypeAlias
+from typing import Any, Literal, Protocol, Self, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,11 @@ Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 DeviceLike: TypeAlias = Device | str | int | None
 StreamLike: TypeAlias = Stream | int | Any | None
 Number: TypeAlias = bool | int | float | complex | np.generic
+Extents: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 BasicIndex: TypeAlias = SupportsIndex | slice | EllipsisType | None
+
+class SupportsWrite(Protocol):
+    def write(self, text: str, /) -> object: ...
 
 __version__: str
 
@@ -321,6 +325,59 @@ class ElementwiseKernel:
     def cached_codes(self) -> dict[Any, str]: ...
     @property
     def cached_code(self) -> str: ...
+
+class RawKernel:
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: tuple[str, ...] = (),
+        backend: Literal["nvrtc", "nvcc"] = "nvrtc",
+        *,
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        jitify: bool = False,
+        strict: bool = True,
+    ) -> None: ...
+    def __call__(
+        self,
+        grid: Extents,
+        block: Extents,
+        args: Sequence[object],
+        *,
+        shared_mem: int = 0,
+        stream: StreamLike = None,
+        strict: bool = ...,
+    ) -> None: ...
+    def __getitem__(self, launch: tuple[Any, ...]) -> RawLauncher: ...
+    def compile(self, log_stream: SupportsWrite | None = None) -> None: ...
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def kernel(self) -> int: ...
+
+class RawLauncher:
+    def __call__(self, *args: object) -> None: ...
+
+class RawModule:
+    def __init__(
+        self,
+        code: str | None = None,
+        *,
+        options: tuple[str, ...] = (),
+        backend: Literal["nvrtc", "nvcc"] = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Sequence[str] | None = None,
+    ) -> None: ...
+    def compile(self, log_stream: SupportsWrite | None = None) -> None: ...
+    def get_function(self, name: str) -> RawKernel: ...
+    @property
+    def code(self) -> str: ...
 
 def array(
     obj: object,

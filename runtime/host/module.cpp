@@ -150,6 +150,7 @@ CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name)
                 return CUDA_ERROR_NOT_FOUND;
             }
             function = state().functions.make();
+            function->name = name;
             function->run = reinterpret_cast<HostKernel>(run->address);
             function->info = reinterpret_cast<const HostKernelInfo*>(info->address);
             function->can_trap = loaded->code->can_trap();

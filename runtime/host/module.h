@@ -17,6 +17,7 @@ inline constexpr std::uint32_t shared_bytes_default = 48 * 1024, shared_bytes_op
 inline constexpr std::uint32_t largest_args_bytes = 32764;
 
 struct Function {
+    std::string name; // linkage name
     HostKernel run = nullptr;
     const HostKernelInfo* info = nullptr;
     bool can_trap = false;

@@ -8,6 +8,7 @@
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
 #include "runtime/kernel/table.h"
+#include "runtime/kernel/waiting.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,24 +28,6 @@ struct Loaded {
 struct Typed {
     Signature signature;
     ByteTable<Loaded> variants;
-};
-
-// Calls the hook on both sides of a wait: the GIL comes back whatever happens.
-class Waiting {
-  public:
-    explicit Waiting(void (*hook)(bool entering)) : hook_(hook) {
-        if (hook_)
-            hook_(true);
-    }
-    ~Waiting() {
-        if (hook_)
-            hook_(false);
-    }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-
-  private:
-    void (*hook_)(bool entering);
 };
 
 std::int64_t byte_span(const Array& array) {

@@ -1,0 +1,96 @@
+// What a raw kernel takes: everything an elementwise kernel takes, and pointers, None and NumPy's
+// structures of any dtype, as bytes.
+#include "python/bindings/bind_raw.h"
+
+#include "compiler/base/error.h"
+#include "compiler/base/text.h"
+#include "python/bindings/array_parts.h"
+
+#include <pybind11/numpy.h>
+
+#include <unordered_map>
+
+namespace py = pybind11;
+
+namespace quern::python {
+namespace {
+
+bool is_structure(const py::handle dtype) { return dtype.attr("kind").cast<std::string>() == "V"; }
+
+// Bytes only: raw kernels declare their own structs. By dtype object; emptied when it grows large.
+std::shared_ptr<const StructLayout> bytes_layout(py::handle dtype) {
+    static auto& known = *new std::unordered_map<PyObject*, std::shared_ptr<const StructLayout>>;
+    if (const auto found = known.find(dtype.ptr()); found != known.end())
+        return found->second;
+    auto layout = std::make_shared<StructLayout>();
+    layout->bytes = dtype.attr("itemsize").cast<std::uint32_t>();
+    if (const py::object names = dtype.attr("names"); !names.is_none()) {
+        const py::object fields = dtype.attr("fields");
+        for (const py::handle name : names) {
+            const py::tuple entry = fields[name];
+            layout->places.push_back({name.cast<std::string>(), entry[1].cast<std::uint32_t>(),
+                                      entry[0].attr("itemsize").cast<std::uint32_t>()});
+        }
+    }
+    constexpr std::size_t most = 256;
+    if (known.size() >= most) {
+        for (const auto& entry : known)
+            Py_DECREF(entry.first);
+        known.clear();
+    }
+    known.emplace(dtype.inc_ref().ptr(), layout);
+    return layout;
+}
+
+Argument bytes_of_object(PyObject* object, const py::handle dtype) {
+    Argument argument;
+    argument.kind = ArgType::Kind::structure;
+    argument.layout = bytes_layout(dtype);
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0)
+        throw py::error_already_set();
+    argument.structure_bytes = view.buf; // inside the object, which the caller holds
+    PyBuffer_Release(&view);
+    return argument;
+}
+
+// A structured or void scalar, or an array that holds one: their bytes.
+std::optional<Argument> find_bytes(PyObject* object) {
+    static PyObject* const void_type =
+        py::object(py::module_::import("numpy").attr("void")).release().ptr();
+    if (py::isinstance<py::array>(object)) {
+        const auto array = py::reinterpret_borrow<py::array>(object);
+        if (array.size() == 1 && is_structure(array.dtype()))
+            return bytes_of_object(object, array.dtype());
+        throw TypeError(join("a NumPy array of shape ",
+                             py::str(array.attr("shape")).cast<std::string>(), " and dtype ",
+                             py::str(array.dtype()).cast<std::string>(),
+                             " lies in the host's memory: pass quern.asarray(x); by value a kernel "
+                             "takes NumPy scalars, and arrays of one structured element"));
+    }
+    if (PyObject_IsInstance(object, void_type) == 1)
+        return bytes_of_object(object, py::handle(object).attr("dtype"));
+    return std::nullopt;
+}
+
+Argument address(std::uint64_t value) {
+    Scalar scalar = Scalar::of(value);
+    scalar.is_numpy = true; // of exactly this width
+    return Argument::of(scalar);
+}
+
+} // namespace
+
+Argument to_raw_argument(PyObject* object, ImportedArrays& imported) {
+    if (object == Py_None)
+        return {};
+    if (const std::optional<Scalar> scalar = find_scalar(object))
+        return Argument::of(*scalar);
+    if (py::isinstance<MemoryPointer>(object))
+        return address(py::cast<const MemoryPointer&>(py::handle(object)).address);
+    if (std::optional<Argument> bytes = find_bytes(object))
+        return *std::move(bytes);
+    return to_argument(object, imported);
+}
+
+} // namespace quern::python

@@ -1,0 +1,258 @@
+// Finds or compiles, loads, and launches programs of the user's own.
+#include "runtime/kernel/raw.h"
+
+#include "compiler/base/error.h"
+#include "compiler/base/settings.h"
+#include "compiler/base/text.h"
+#include "runtime/driver/check.h"
+#include "runtime/kernel/raw_arguments.h"
+#include "runtime/kernel/waiting.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include <cxxabi.h>
+
+namespace quern {
+namespace {
+
+// Lists by device are short, grow at the front and never shrink before their owner goes.
+template <class Entry>
+Entry* find_on(const std::atomic<Entry*>& first, const Device& device) noexcept {
+    Entry* entry = first.load(std::memory_order_acquire);
+    while (entry != nullptr && entry->device != &device)
+        entry = entry->next.get();
+    return entry;
+}
+template <class Entry> Entry& add_to(std::atomic<Entry*>& first, std::unique_ptr<Entry> entry) {
+    entry->next.reset(first.load(std::memory_order_relaxed));
+    first.store(entry.get(), std::memory_order_release);
+    return *entry.release();
+}
+
+std::string demangle(const char* symbol) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> name(
+        abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+    return status == 0 && name ? name.get() : symbol;
+}
+
+// Every kernel of a module by its symbol; empty where the driver cannot list them.
+std::vector<std::pair<std::string, CUfunction>> list_functions(const LoadedProgram& loaded) {
+    const DriverApi& api = loaded.device->api();
+    unsigned count = 0;
+    if (api.cuModuleGetFunctionCount == nullptr || api.cuModuleEnumerateFunctions == nullptr ||
+        api.cuFuncGetName == nullptr ||
+        api.cuModuleGetFunctionCount(&count, loaded.module.get()) != CUDA_SUCCESS)
+        return {};
+    std::vector<CUfunction> handles(count);
+    if (count == 0 ||
+        api.cuModuleEnumerateFunctions(handles.data(), count, loaded.module.get()) != CUDA_SUCCESS)
+        return {};
+    std::vector<std::pair<std::string, CUfunction>> functions;
+    for (const CUfunction handle : handles) {
+        const char* name = nullptr;
+        if (api.cuFuncGetName(&name, handle) == CUDA_SUCCESS && name != nullptr)
+            functions.emplace_back(name, handle);
+    }
+    return functions;
+}
+
+// "void ns::scale<float>(float*)" is called ns::scale<float>.
+bool is_called(std::string demangled, std::string_view name) {
+    const std::string_view wanted = name.starts_with('&') ? name.substr(1) : name;
+    if (demangled.starts_with("void "))
+        demangled.erase(0, 5);
+    int depth = 0;
+    for (std::size_t k = 0; k < demangled.size(); ++k) { // the parameter list's own bracket
+        depth += demangled[k] == '<' ? 1 : demangled[k] == '>' ? -1 : 0;
+        if (demangled[k] == '(' && depth == 0) {
+            demangled.resize(k);
+            break;
+        }
+    }
+    return demangled == wanted;
+}
+
+} // namespace
+
+RawProgram::RawProgram(RawSource source, std::string name)
+    : source_(std::move(source)), name_(std::move(name)) {}
+RawProgram::~RawProgram() { delete first_.load(); }
+
+const LoadedProgram& RawProgram::on(Device& device, const CallHooks& hooks) {
+    if (const LoadedProgram* found = find_on(first_, device))
+        return *found;
+    const std::string origin = hooks.call_site ? hooks.call_site() : std::string();
+    const Waiting waiting(hooks.on_wait);
+    const std::lock_guard lock(mutex_);
+    if (const LoadedProgram* found = find_on(first_, device))
+        return *found;
+    auto loaded = std::make_unique<LoadedProgram>();
+    loaded->device = &device;
+    loaded->compiled = compile_raw(source_, device.arch(), name_, origin);
+    device.make_current();
+    CUmodule module = nullptr;
+    check(device.api(),
+          device.api().cuModuleLoadData(&module, loaded->compiled.binary.image.data()),
+          "load the binary of '", name_, "' on ", device.name());
+    loaded->module = ModuleHandle(module, {&device.api()});
+    return add_to(first_, std::move(loaded));
+}
+
+CUfunction RawProgram::find_function(const LoadedProgram& loaded, const std::string& name) const {
+    const DriverApi& api = loaded.device->api();
+    std::string symbol = name;
+    for (const auto& [expression, lowered] : loaded.compiled.binary.lowered_names)
+        if (expression == name)
+            symbol = lowered;
+    loaded.device->make_current();
+    CUfunction handle = nullptr;
+    const CUresult status = api.cuModuleGetFunction(&handle, loaded.module.get(), symbol.c_str());
+    if (status == CUDA_SUCCESS)
+        return handle;
+    if (status != CUDA_ERROR_NOT_FOUND)
+        throw_driver_error(api, status, join("find kernel '", name, "'"));
+    std::string names;
+    int matches = 0;
+    for (const auto& [other, function] : list_functions(loaded)) {
+        const std::string readable = demangle(other.c_str());
+        if (is_called(readable, name)) {
+            handle = function;
+            ++matches;
+        }
+        names += join("\n    ", readable);
+    }
+    if (matches == 1)
+        return handle;
+    throw_driver_error(
+        api, status,
+        join("find kernel '", name, "' in '", name_, "'",
+             matches > 1 ? ": several kernels have this name" : "",
+             names.empty() ? ": it has no kernel that the driver could list" : "\n  its kernels:",
+             names, "\n  help: name one of them; a template needs name_expressions=('", name,
+             "<...>',) or a name with its arguments"));
+}
+
+RawKernel::RawKernel(std::shared_ptr<RawProgram> program, std::string name)
+    : program_(std::move(program)), name_(std::move(name)) {}
+RawKernel::~RawKernel() { delete first_.load(); }
+
+RawFunction& RawKernel::on(Device& device, const CallHooks& hooks) {
+    if (RawFunction* found = find_on(first_, device)) [[likely]]
+        return *found;
+    const LoadedProgram& loaded = program_->on(device, hooks);
+    const std::lock_guard lock(mutex_);
+    if (RawFunction* found = find_on(first_, device))
+        return *found;
+    auto made = std::make_unique<RawFunction>();
+    made->device = &device;
+    made->handle = program_->find_function(loaded, name_);
+    const DriverApi& api = device.api();
+    made->knows_params = api.cuFuncGetParamInfo != nullptr;
+    if (made->knows_params)
+        for (std::size_t k = 0, offset = 0, bytes = 0;
+             api.cuFuncGetParamInfo(made->handle, k, &offset, &bytes) == CUDA_SUCCESS; ++k)
+            made->params.push_back({static_cast<std::uint32_t>(bytes)});
+    return add_to(first_, std::move(made));
+}
+
+namespace {
+
+Device& device_of_call(const std::string& name, std::span<const Argument> args) {
+    const Array* first = nullptr;
+    for (const Argument& argument : args) {
+        if (argument.kind != ArgType::Kind::array)
+            continue;
+        if (first == nullptr)
+            first = argument.array;
+        else if (&argument.array->device() != &first->device()) [[unlikely]]
+            throw ValueError(
+                join("kernel '", name, "': argument ", &argument - args.data(), " is on device ",
+                     argument.array->device().name(), ", another array on device ",
+                     first->device().name(),
+                     "\n    help: move one of them with quern.asarray(x, device=...)"));
+    }
+    return first == nullptr ? current_device() : first->device();
+}
+
+// What of a refused launch is past the device's limits; "" when it is something else.
+std::string excess(const RawFunction& function, const RawLaunch& launch) {
+    const DriverApi& api = function.device->api();
+    const auto [bx, by, bz] = launch.block;
+    const auto attribute = [&](CUfunction_attribute which) {
+        int value = 0;
+        return api.cuFuncGetAttribute(&value, which, function.handle) == CUDA_SUCCESS ? value : -1;
+    };
+    const std::uint64_t threads = std::uint64_t{bx} * by * bz;
+    const int most_threads = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    if (most_threads > 0 && threads > static_cast<std::uint64_t>(most_threads))
+        return join("a block of ", threads, " threads; this kernel takes at most ", most_threads);
+    if (bz > 64)
+        return join("a block of ", bz, " threads along z; 64 is the most");
+    const auto& limits = function.device->properties().max_grid;
+    for (int axis = 0; axis < 3; ++axis)
+        if (launch.grid[static_cast<std::size_t>(axis)] > static_cast<unsigned>(limits[axis]))
+            return join("a grid of ", launch.grid[static_cast<std::size_t>(axis)], " blocks along ",
+                        "xyz"[axis], "; ", limits[axis], " is the most");
+    const int most_shared = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    if (most_shared >= 0 && launch.shared_bytes > static_cast<unsigned>(most_shared))
+        return join("shared_mem of ", launch.shared_bytes, " bytes; ", most_shared,
+                    " is the most, until kernel.max_dynamic_shared_size_bytes is set higher");
+    return {};
+}
+
+std::string text_of(const std::array<unsigned, 3>& extents) {
+    return join("(", extents[0], ", ", extents[1], ", ", extents[2], ")");
+}
+
+[[noreturn]] void refuse(const std::string& name, const RawFunction& function,
+                         const RawLaunch& launch, CUresult status) {
+    const std::string reason = excess(function, launch);
+    throw_driver_error(function.device->api(), status,
+                       join("launch kernel '", name, "' with grid ", text_of(launch.grid),
+                            ", block ", text_of(launch.block), " and ", launch.shared_bytes,
+                            " bytes of dynamic shared memory on ", function.device->name(),
+                            reason.empty() ? "" : "\n    reason: ", reason));
+}
+
+} // namespace
+
+void RawKernel::operator()(std::span<const Argument> args, const RawLaunch& launch,
+                           const CallHooks& hooks) {
+    Device& device = device_of_call(name_, args);
+    const RawFunction& function = on(device, hooks);
+    RawArguments parameters(name_, function, args, launch.strict);
+    const CUstream stream = launch.has_stream ? launch.stream : current_stream(device);
+    const auto [gx, gy, gz] = launch.grid;
+    const auto [bx, by, bz] = launch.block;
+    device.make_current();
+    if (settings().show_launch) [[unlikely]]
+        std::fprintf(stderr, "quern: launch %s on %s: grid %s, block %s, %u bytes shared\n",
+                     name_.c_str(), device.name().c_str(), text_of(launch.grid).c_str(),
+                     text_of(launch.block).c_str(), launch.shared_bytes);
+    CUresult status;
+    { // The CPU runs a launch at once: a long one is a wait.
+        const bool is_long = device.is_cpu() && (gx > 1 || gy > 1 || gz > 1 || bx > 64);
+        const Waiting waiting(is_long ? hooks.on_wait : nullptr);
+        if (!launch.cooperative)
+            status = device.api().cuLaunchKernel(function.handle, gx, gy, gz, bx, by, bz,
+                                                 launch.shared_bytes, stream, parameters.data(),
+                                                 nullptr);
+        else if (device.api().cuLaunchCooperativeKernel != nullptr)
+            status = device.api().cuLaunchCooperativeKernel(function.handle, gx, gy, gz, bx, by, bz,
+                                                            launch.shared_bytes, stream,
+                                                            parameters.data());
+        else
+            status = CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (status != CUDA_SUCCESS) [[unlikely]]
+        refuse(name_, function, launch, status);
+    MemoryPool& pool = pool_of(device);
+    for (const Argument& argument : args)
+        if (argument.kind == ArgType::Kind::array)
+            pool.note_use(*argument.array->buffer().get(), stream);
+}
+
+} // namespace quern
