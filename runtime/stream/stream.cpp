@@ -60,7 +60,11 @@ CUstream make_stream(const StreamKeeper& wanted) {
     return stream;
 }
 
-constinit thread_local CUstream current_streams[max_devices]{};
+// All thread-local data of the library must fit into the few hundred bytes that the loader keeps
+// for libraries opened late: so few streams stand there, and those of further devices elsewhere.
+constexpr int near_devices = 16;
+constinit thread_local CUstream near_streams[near_devices]{};
+thread_local std::unique_ptr<CUstream[]> far_streams;
 
 } // namespace
 
@@ -115,11 +119,21 @@ void Stream::wait(CUevent event) const {
 }
 
 CUstream current_stream(const Device& device) noexcept {
-    return current_streams[static_cast<std::size_t>(device.index())];
+    const int index = device.index();
+    if (index < near_devices) [[likely]]
+        return near_streams[index];
+    return far_streams ? far_streams[static_cast<std::size_t>(index)] : nullptr;
 }
 
 void set_current_stream(const Device& device, CUstream stream) noexcept {
-    current_streams[static_cast<std::size_t>(device.index())] = stream;
+    const int index = device.index();
+    if (index < near_devices) [[likely]] {
+        near_streams[index] = stream;
+        return;
+    }
+    if (!far_streams)
+        far_streams = std::make_unique<CUstream[]>(max_devices);
+    far_streams[static_cast<std::size_t>(index)] = stream;
 }
 
 PriorityRange stream_priorities(const Device& device) {
