@@ -18,7 +18,7 @@ struct HostLaunch {
     std::uint32_t grid[3];
     std::uint32_t block[3];
     std::uint32_t shared_bytes; // dynamic shared memory of each block
-    std::uint32_t reserved;
+    std::uint32_t cooperative;  // 1: the grid may wait for itself
 };
 
 // `args` is one packed buffer, each parameter at its HostParam offset; `shared` is this worker's

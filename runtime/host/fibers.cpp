@@ -127,6 +127,8 @@ class FiberBlock {
     // What running threads ask.
     int sync_block(int op, int predicate);
     int sync_named(int id, int count);
+    void sync_grid();
+    [[nodiscard]] bool cooperative() const noexcept { return shape_.launch.cooperative != 0; }
     std::uint64_t sync_warp(int op, std::uint32_t mask, std::uint64_t value, std::uint32_t source);
     std::uint32_t active_mask(const void* site);
     void wait(State state);
@@ -283,6 +285,13 @@ int FiberBlock::sync_block(int op, int predicate) {
     default:
         return 0;
     }
+}
+
+void FiberBlock::sync_grid() {
+    if (cooperative())
+        return wait(State::grid);
+    std::fputs("quern: a grid waits for itself, but its launch was not cooperative\n", stderr);
+    abandon(CUDA_ERROR_LAUNCH_FAILED);
 }
 
 int FiberBlock::sync_named(int id, int count) {
@@ -540,7 +549,8 @@ std::uint64_t quern_host_sync_warp(int op, std::uint32_t mask, std::uint64_t val
 
 std::uint32_t quern_host_active_mask() { return running->active_mask(__builtin_return_address(0)); }
 
-void quern_host_sync_grid() { running->wait(State::grid); }
+void quern_host_sync_grid() { running->sync_grid(); }
+int quern_host_sync_grid_allowed() { return running->cooperative(); }
 void quern_host_sync_named(int id, int count) { running->sync_named(id, count); }
 void quern_host_yield() { running->wait(State::yielded); }
 void quern_host_leave_thread() { running->leave(); }

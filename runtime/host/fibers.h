@@ -57,6 +57,7 @@ std::uint64_t quern_host_sync_warp(int op, std::uint32_t mask, std::uint64_t val
                                    std::uint32_t source);
 std::uint32_t quern_host_active_mask();
 void quern_host_sync_grid();
+int quern_host_sync_grid_allowed();
 void quern_host_sync_named(int id, int count);
 void quern_host_yield();
 void quern_host_leave_thread();

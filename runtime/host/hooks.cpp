@@ -63,6 +63,8 @@ const auto& hooks() {
         Hook{"__quern_sync_warp", reinterpret_cast<void*>(&quern_host_sync_warp), false},
         Hook{"__quern_active_mask", reinterpret_cast<void*>(&quern_host_active_mask), false},
         Hook{"__quern_sync_grid", reinterpret_cast<void*>(&quern_host_sync_grid), false},
+        Hook{"__quern_sync_grid_allowed", reinterpret_cast<void*>(&quern_host_sync_grid_allowed),
+             false},
         Hook{"__quern_sync_named", reinterpret_cast<void*>(&quern_host_sync_named), false},
         Hook{"__quern_yield", reinterpret_cast<void*>(&quern_host_yield), false},
         Hook{"__quern_leave_thread", reinterpret_cast<void*>(&quern_host_leave_thread), false},

@@ -213,17 +213,13 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
         });
 }
 
-} // namespace
-
-CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream_handle,
-                        void** params, void** extra) {
+CUresult launch_as(const HostLaunch& shape, CUfunction handle, CUstream stream_handle,
+                   void** params, void** extra) {
     QUERN_CHECK(check_context());
     const Function* function = state().functions.find(handle);
     Stream* stream = state().streams.find(stream_handle);
     if (function == nullptr || stream == nullptr)
         return CUDA_ERROR_INVALID_HANDLE;
-    const HostLaunch shape{{gx, gy, gz}, {bx, by, bz}, shared_bytes, 0};
     QUERN_CHECK(check_shape(*function, shape));
     return guarded([&]() -> CUresult {
         if (function->info->args_bytes <= small_args_bytes) [[likely]] {
@@ -238,6 +234,14 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
     });
 }
 
+} // namespace
+
+CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
+                        void** params, void** extra) {
+    return launch_as({{gx, gy, gz}, {bx, by, bz}, shared_bytes, 0}, handle, stream, params, extra);
+}
+
 // A grid that waits for itself must fit on the device at once: here as on an H200.
 CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz,
                                    unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
@@ -247,8 +251,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned gy, 
         gpu_multiprocessors * std::clamp<std::uint64_t>(gpu_threads / threads, 1, 32);
     if (std::uint64_t{gx} * gy * gz > together)
         return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return host::cuLaunchKernel(handle, gx, gy, gz, bx, by, bz, shared_bytes, stream, params,
-                                nullptr);
+    return launch_as({{gx, gy, gz}, {bx, by, bz}, shared_bytes, 1}, handle, stream, params,
+                     nullptr);
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads,

@@ -13,6 +13,7 @@ __quern_primitive int __quern_sync_block(int op, int predicate);
 __quern_primitive unsigned long long __quern_sync_warp(int op, unsigned mask, unsigned long long value, unsigned source);
 __quern_primitive unsigned __quern_active_mask(void);          // lanes of the warp that come here together
 __quern_primitive void __quern_sync_grid(void);                // every thread of a cooperative launch
+__quern_primitive int __quern_sync_grid_allowed(void);         // whether the launch is cooperative
 __quern_primitive void __quern_sync_named(int id, int count);  // PTX: bar.sync id, count; 16 to 47 are ours
 __quern_primitive void __quern_yield(void);                    // the others go on first: for loops that spin
 }

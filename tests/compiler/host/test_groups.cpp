@@ -390,6 +390,18 @@ TEST(Groups, GridsScanAndSayWhereTheyAre) {
     }
 }
 
+TEST(Groups, OnlyCooperativeLaunchesWaitForTheGrid) {
+    for (const bool cooperative : {true, false}) {
+        std::vector<int> out(64, -1);
+        ASSERT_EQ(groups().launch("ask_grid", {{2}, {64}, 0, cooperative}, out.data()),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(out, std::vector<int>(64, cooperative));
+        EXPECT_EQ(groups().launch("wait_for_grid", {{2}, {64}, 0, cooperative}, out.data()),
+                  cooperative ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED);
+        EXPECT_EQ(out, std::vector<int>(64, cooperative));
+    }
+}
+
 TEST(Groups, AClusterIsABlock) {
     std::vector<int> out(3 * 96);
     ASSERT_EQ(groups().launch("cluster", {{3}, {96}}, out.data()), CUDA_SUCCESS);

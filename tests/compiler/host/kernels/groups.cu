@@ -209,6 +209,12 @@ extern "C" __global__ void grid_scan(const int* x, int* y, int* of_block, unsign
     where[8 * i + 7] = grid.block_rank();
 }
 
+extern "C" __global__ void ask_grid(int* out) { out[threadIdx.x] = cg::this_grid().is_valid(); }
+extern "C" __global__ void wait_for_grid(int* out) {
+    cg::this_grid().sync();
+    out[threadIdx.x] = 1;
+}
+
 #if __CUDA_ARCH__ >= 900
 // Without clusters in the launch, a cluster is a block.
 extern "C" __global__ void cluster(int* out) {

@@ -7,7 +7,7 @@ namespace cooperative_groups {
 class grid_group : public thread_group {
   public:
     using arrival_token = unsigned;
-    __quern_member bool is_valid() const { return true; }
+    __quern_member bool is_valid() const { return __quern_sync_grid_allowed() != 0; }
     __quern_member void sync() const { __quern_sync_grid(); }
     __quern_member arrival_token barrier_arrive() const { return 0; } // the barrier is kept where they wait
     __quern_member void barrier_wait(arrival_token&&) const { __quern_sync_grid(); }
