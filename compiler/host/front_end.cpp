@@ -3,6 +3,7 @@
 #include "compiler/host/entry.h"
 #include "compiler/host/refuse.h"
 #include "compiler/host/session.h"
+#include "compiler/host/tolerance.h"
 #include <clang/AST/ASTConsumer.h>
 #include <clang/CodeGen/ModuleBuilder.h>
 #include <clang/Frontend/FrontendActions.h>
@@ -47,10 +48,25 @@ class EntryConsumer final : public clang::ASTConsumer {
     std::string& log_;
 };
 
+// Runs before the code generator sees a declaration.
+class PlaceConsumer final : public clang::ASTConsumer {
+  public:
+    bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+        if (ast_)
+            place_variables(*ast_, group);
+        return true;
+    }
+    void Initialize(clang::ASTContext& ast) override { ast_ = &ast; }
+
+  private:
+    clang::ASTContext* ast_ = nullptr;
+};
+
 class CompileAction final : public clang::ASTFrontendAction {
   public:
-    CompileAction(llvm::LLVMContext& context, Program& program, std::string& tail)
-        : context_(context), program_(program), tail_(tail) {}
+    CompileAction(llvm::LLVMContext& context, Program& program, const Options& options,
+                  std::string& tail)
+        : context_(context), program_(program), options_(options), tail_(tail) {}
     quern_cc_status status = QUERN_CC_ERROR;
 
   private:
@@ -64,9 +80,15 @@ class CompileAction final : public clang::ASTFrontendAction {
         auto entries =
             std::make_unique<EntryConsumer>(instance, *generator, program_, status, tail_);
         std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+        if (options_.default_device)
+            consumers.push_back(std::make_unique<PlaceConsumer>());
         consumers.push_back(std::move(generator));
         consumers.push_back(std::move(entries));
         return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+    }
+    void ExecuteAction() override {
+        tolerate(getCompilerInstance().getDiagnostics()); // the image brings its own levels along
+        ASTFrontendAction::ExecuteAction();
     }
     void EndSourceFileAction() override {
         if (status == QUERN_CC_OK && generator_)
@@ -75,12 +97,15 @@ class CompileAction final : public clang::ASTFrontendAction {
 
     llvm::LLVMContext& context_;
     Program& program_;
+    const Options& options_;
     std::string& tail_;
     clang::CodeGenerator* generator_ = nullptr;
 };
 
-std::string whole_source(const FrontEndInput& input) {
+std::string whole_source(const FrontEndInput& input, const std::vector<TakenName>& taken) {
     std::string text;
+    if (!taken.empty())
+        text = give_way(taken);
     if (!input.options->preamble.empty())
         text.append("#line 1 \"<options>\"\n").append(input.options->preamble);
     text.append("#line 1 \"");
@@ -126,38 +151,13 @@ void read_names(const FrontEndInput& input, Program& program) {
     }
 }
 
-} // namespace
-
-Cpu parse_cpu(std::string_view arch) {
-    Cpu cpu;
-    const auto end = std::min(arch.find('+'), arch.size());
-    cpu.name = std::string(arch.substr(0, end));
-    for (auto rest = arch.substr(end); !rest.empty();) {
-        const auto next = std::min(rest.find('+', 1), rest.size());
-        cpu.features.emplace_back(rest.substr(0, next));
-        rest.remove_prefix(next);
-    }
-    if (cpu.name.empty())
-        cpu.name = "x86-64";
-    return cpu;
-}
-
-bool Cpu::has(std::string_view feature) const {
-    const std::string wanted = "+" + std::string(feature);
-    if (std::find(features.begin(), features.end(), wanted) != features.end())
-        return true;
-    llvm::SmallVector<llvm::StringRef, 64> known;
-    if (llvm::X86::parseArchX86(name) == llvm::X86::CK_None)
-        return false;
-    llvm::X86::getFeaturesForCPU(name, known, /*NeedPlus=*/true);
-    return std::find(known.begin(), known.end(), llvm::StringRef(wanted)) != known.end();
-}
-
-quern_cc_status run_front_end(const FrontEndInput& input, std::string_view precompiled,
-                              llvm::LLVMContext& context, Program& program, std::string& log) {
+// One pass over the program; names that it takes from our headers are added to `taken`.
+quern_cc_status parse(const FrontEndInput& input, std::string_view precompiled,
+                      llvm::LLVMContext& context, Program& program, std::string& log,
+                      std::vector<TakenName>& taken) {
     const Options& options = *input.options;
     auto memory = make_files();
-    const auto source = whole_source(input);
+    const auto source = whole_source(input, taken);
     add_file(*memory, "/quern/main/main.cu", source);
     for (const auto& header : input.headers)
         add_text(*memory, std::string("/quern/given/") + std::string(header.name), header.text);
@@ -191,16 +191,56 @@ quern_cc_status run_front_end(const FrontEndInput& input, std::string_view preco
     Session session(log);
     if (!session.open(words, files))
         return QUERN_CC_ERROR;
-    CompileAction action(context, program, tail);
+    CompileAction action(context, program, options, tail);
     const bool done = session.instance->ExecuteAction(action);
     session.stream.flush();
     log += tail;
+    taken = session.printer.taken.names();
     if (action.status == QUERN_CC_REFUSED)
         return QUERN_CC_REFUSED;
     if (!done || !program.module)
         return QUERN_CC_ERROR;
     read_names(input, program);
     return QUERN_CC_OK;
+}
+
+} // namespace
+
+Cpu parse_cpu(std::string_view arch) {
+    Cpu cpu;
+    const auto end = std::min(arch.find('+'), arch.size());
+    cpu.name = std::string(arch.substr(0, end));
+    for (auto rest = arch.substr(end); !rest.empty();) {
+        const auto next = std::min(rest.find('+', 1), rest.size());
+        cpu.features.emplace_back(rest.substr(0, next));
+        rest.remove_prefix(next);
+    }
+    if (cpu.name.empty())
+        cpu.name = "x86-64";
+    return cpu;
+}
+
+bool Cpu::has(std::string_view feature) const {
+    const std::string wanted = "+" + std::string(feature);
+    if (std::find(features.begin(), features.end(), wanted) != features.end())
+        return true;
+    llvm::SmallVector<llvm::StringRef, 64> known;
+    if (llvm::X86::parseArchX86(name) == llvm::X86::CK_None)
+        return false;
+    llvm::X86::getFeaturesForCPU(name, known, /*NeedPlus=*/true);
+    return std::find(known.begin(), known.end(), llvm::StringRef(wanted)) != known.end();
+}
+
+quern_cc_status run_front_end(const FrontEndInput& input, std::string_view precompiled,
+                              llvm::LLVMContext& context, Program& program, std::string& log) {
+    std::vector<TakenName> taken;
+    const auto before = log.size();
+    auto status = parse(input, precompiled, context, program, log, taken);
+    if (status == QUERN_CC_ERROR && !taken.empty()) {
+        log.resize(before);
+        status = parse(input, precompiled, context, program, log, taken);
+    }
+    return status;
 }
 
 } // namespace quern::host

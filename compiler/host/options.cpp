@@ -63,6 +63,9 @@ bool quiet(Options& options, std::string_view) {
     options.warnings = false;
     return true;
 }
+bool everything_on_device(Options& options, std::string_view) {
+    return options.default_device = true; // functions: always so here
+}
 bool contract(Options& options, std::string_view value) {
     options.fmad = is_true(value);
     return true;
@@ -84,6 +87,7 @@ constexpr Row rows[] = {
     {"generate-line-info", "lineinfo", Value::none, lines},
     {"device-debug", "G", Value::none, lines},
     {"disable-warnings", "w", Value::none, quiet},
+    {"device-as-default-execution-space", "default-device", Value::none, everything_on_device},
     // Below: nothing on a CPU.
     {"prec-sqrt", "prec-sqrt", Value::flag, ignore}, // a CPU's square root is exact either way
     {"ftz", "ftz", Value::flag, ignore},             // denormals are kept
@@ -107,7 +111,6 @@ constexpr Row rows[] = {
     {"builtin-move-forward", "builtin-move-forward", Value::flag, ignore},
     {"builtin-initializer-list", "builtin-initializer-list", Value::flag, ignore},
     {"restrict", "restrict", Value::none, ignore},
-    {"device-as-default-execution-space", "default-device", Value::none, ignore}, // always so here
     {"device-int128", "device-int128", Value::none, ignore},
     {"device-float128", "device-float128", Value::none, ignore},
     {"optimization-info", "opt-info", Value::text, ignore},

@@ -16,6 +16,7 @@ struct Options {
     bool approximate_division = false; // --prec-div=false
     bool line_tables = false;
     bool warnings = true;
+    bool default_device = false; // what says nothing of its place lies on the device
 };
 
 // False with `complaint` set: an option nobody knows, or one whose value is missing or not among

@@ -2,6 +2,7 @@
 // hold.
 #include "compiler/host/session.h"
 #include "compiler/host/device_headers.h"
+#include "compiler/host/tolerance.h"
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/FileManager.h>
 #include <clang/Frontend/CompilerInvocation.h>
@@ -10,6 +11,39 @@ namespace quern::host {
 namespace {
 
 constexpr const char* root = "/quern";
+
+// Names that CUDA programs include beside the files of device/include, and the file that says what
+// the built-in headers do not.
+struct Covered {
+    std::string_view name, by;
+};
+constexpr Covered covered[] = {
+    {"cuda_runtime.h", ""},
+    {"cuda_runtime_api.h", ""},
+    {"device_launch_parameters.h", ""},
+    {"vector_types.h", ""},
+    {"vector_functions.h", ""},
+    {"sm_60_atomic_functions.h", ""},
+    {"device_functions.h", ""},
+    {"math_functions.h", ""},
+    {"cuda.h", ""},
+    {"stdio.h", ""},
+    {"cstdio", ""},
+    {"assert.h", ""},
+    {"cassert", ""},
+    {"stddef.h", ""},
+    {"cstddef", ""},
+    {"string.h", ""},
+    {"cstring", ""},
+    {"stdlib.h", "sys/types.h"},
+    {"cstdlib", "sys/types.h"},
+    {"inttypes.h", "stdint.h"},
+    {"cstdint", "stdint.h"},
+    {"climits", "limits.h"},
+    {"float.h", "limits.h"},
+    {"cfloat", "limits.h"},
+    {"cmath", "math.h"},
+};
 
 // -w and -W live in the invocation; the engine was made before it was read.
 void apply_warning_options(clang::CompilerInstance& instance) {
@@ -38,36 +72,12 @@ MemoryFiles make_files() {
     files->setCurrentWorkingDirectory(root);
     for (const auto& header : device_headers()) // include/... is what programs may include
         add_file(*files, "/quern/" + std::string(header.name), header.text);
-    // Names that CUDA programs include and that the built-in headers already cover.
-    for (const char* name : {"cuda_runtime.h",
-                             "cuda_runtime_api.h",
-                             "device_launch_parameters.h",
-                             "vector_types.h",
-                             "vector_functions.h",
-                             "math.h",
-                             "cmath",
-                             "stdio.h",
-                             "cstdio",
-                             "assert.h",
-                             "cassert",
-                             "stdint.h",
-                             "cstdint",
-                             "stddef.h",
-                             "cstddef",
-                             "limits.h",
-                             "climits",
-                             "float.h",
-                             "cfloat",
-                             "math_constants.h",
-                             "cuda.h",
-                             "string.h",
-                             "cstring",
-                             "stdlib.h",
-                             "cstdlib",
-                             "sm_60_atomic_functions.h",
-                             "device_functions.h",
-                             "math_functions.h"})
-        add_file(*files, std::string("/quern/include/") + name, "#pragma once\n");
+    for (const auto& [name, covered_by] : covered) {
+        std::string text = "#pragma once\n";
+        if (!covered_by.empty())
+            text.append("#include <").append(covered_by).append(">\n");
+        add_text(*files, "/quern/include/" + std::string(name), text);
+    }
     return files;
 }
 
@@ -101,11 +111,18 @@ std::vector<std::string> base_arguments(const std::string& standard, const Cpu& 
                                       "-fdeclspec",
                                       "-ferror-limit",
                                       "50"};
+    add_tolerant_words(words);
     for (const auto& feature : cpu.features) {
         words.emplace_back("-target-feature");
         words.push_back(feature);
     }
     return words;
+}
+
+void LogPrinter::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                                  const clang::Diagnostic& info) {
+    taken.see(level, info);
+    TextDiagnosticPrinter::HandleDiagnostic(level, info);
 }
 
 Session::Session(std::string& text) : log(text) {

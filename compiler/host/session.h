@@ -2,6 +2,7 @@
 // end.
 #pragma once
 #include "compiler/host/front_end.h"
+#include "compiler/host/tolerance.h"
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -19,16 +20,27 @@ MemoryFiles make_files(); // our headers, and the names that CUDA programs inclu
 
 std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu);
 
+// Prints like Clang on a terminal without colours, and keeps the names that the program takes from
+// us.
+class LogPrinter final : public clang::TextDiagnosticPrinter {
+  public:
+    using TextDiagnosticPrinter::TextDiagnosticPrinter;
+    TakenNames taken;
+
+    void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                          const clang::Diagnostic& info) override;
+};
+
 struct Session {
     std::string& log;
     llvm::raw_string_ostream stream{log};
 #if LLVM_VERSION_MAJOR >= 21
     clang::DiagnosticOptions diagnostic_options;
-    clang::TextDiagnosticPrinter printer{stream, diagnostic_options};
+    LogPrinter printer{stream, diagnostic_options};
 #else
     llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> diagnostic_options{
         new clang::DiagnosticOptions};
-    clang::TextDiagnosticPrinter printer{stream, diagnostic_options.get()};
+    LogPrinter printer{stream, diagnostic_options.get()};
 #endif
     std::unique_ptr<clang::CompilerInstance> instance;
 

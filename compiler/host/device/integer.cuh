@@ -61,14 +61,15 @@ __quern_fn int __dp4a(char4 a, char4 b, int c) { return c + a.x * b.x + a.y * b.
 __quern_fn unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
     return c + (unsigned)(a.x * b.x) + (unsigned)(a.y * b.y) + (unsigned)(a.z * b.z) + (unsigned)(a.w * b.w);
 }
-#define __quern_dp2a(N, T, B, SHIFT)                                                                                   \
+#define __quern_dp2a(N, T, WORD, BYTE, SHIFT)                                                                              \
     __quern_fn T N(T a, T b, T c) {                                                                                    \
         for (int i = 0; i < 2; ++i)                                                                                    \
-            c += (T)(B##16_t)((unsigned)a >> (16 * i)) * (T)(B##8_t)((unsigned)b >> (SHIFT + 8 * i));                  \
+            c += (T)(WORD)((unsigned)a >> (16 * i)) * (T)(BYTE)((unsigned)b >> (SHIFT + 8 * i));                       \
         return c;                                                                                                      \
     }
-__quern_dp2a(__dp2a_lo, int, int, 0) __quern_dp2a(__dp2a_hi, int, int, 16)
-__quern_dp2a(__dp2a_lo, unsigned, uint, 0) __quern_dp2a(__dp2a_hi, unsigned, uint, 16)
+__quern_dp2a(__dp2a_lo, int, short, signed char, 0) __quern_dp2a(__dp2a_hi, int, short, signed char, 16)
+__quern_dp2a(__dp2a_lo, unsigned, unsigned short, unsigned char, 0)
+__quern_dp2a(__dp2a_hi, unsigned, unsigned short, unsigned char, 16)
 #undef __quern_dp4a
 #undef __quern_dp2a
 #undef __quern_byte

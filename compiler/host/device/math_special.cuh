@@ -13,7 +13,7 @@ __quern_fn void __quern_pi_reduce(double x, double* angle, int* quadrant) {
     double r = x - 2.0 * __builtin_rint(x * 0.5);
     double n = __builtin_rint(r * 2.0);
     *quadrant = (int)n & 3;
-    *angle = (r - n * 0.5) * M_PI;
+    *angle = (r - n * 0.5) * 3.14159265358979323846;
 }
 __quern_fn double sinpi(double x) {
     double a; int q;
@@ -84,13 +84,13 @@ __quern_fn double __quern_quantile_start(double p) {
 __quern_fn double __quern_quantile(double p) {
     double x = __quern_quantile_start(p);
     for (int i = 0; i < 2; ++i) {
-        double e = 0.5 * __builtin_erfc(-x * M_SQRT1_2) - p;
+        double e = 0.5 * __builtin_erfc(-x * 0.70710678118654752440) - p;
         double u = e * 2.50662827463100050242 * __builtin_exp(x * x * 0.5);
         x -= u / (1.0 + x * u * 0.5);
     }
     return x;
 }
-__quern_fn double normcdf(double x) { return 0.5 * __builtin_erfc(-x * M_SQRT1_2); }
+__quern_fn double normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.70710678118654752440); }
 __quern_fn double normcdfinv(double p) {
     if (!(p >= 0.0 && p <= 1.0)) return __builtin_nan("");
     if (p == 0.0) return -__builtin_inf();
@@ -101,7 +101,7 @@ __quern_fn double erfcinv(double y) {
     if (!(y >= 0.0 && y <= 2.0)) return __builtin_nan("");
     if (y == 0.0) return __builtin_inf();
     if (y == 2.0) return -__builtin_inf();
-    return y <= 1.0 ? -__quern_quantile(y * 0.5) * M_SQRT1_2 : __quern_quantile((2.0 - y) * 0.5) * M_SQRT1_2;
+    return y <= 1.0 ? -__quern_quantile(y * 0.5) * 0.70710678118654752440 : __quern_quantile((2.0 - y) * 0.5) * 0.70710678118654752440;
 }
 // Near zero erfcinv(1 - y) would lose y's digits: a series there gives the start, Newton on erf the rest.
 __quern_fn double erfinv(double y) {
@@ -150,7 +150,7 @@ __quern_fn double __quern_bessel_i(double x, int order) {
             sum += term;
         }
         double half = __builtin_exp(a * 0.5);
-        sum = half * (sum / __builtin_sqrt(2.0 * M_PI * a)) * half;
+        sum = half * (sum / __builtin_sqrt(2.0 * 3.14159265358979323846 * a)) * half;
     }
     return order && x < 0 ? -sum : sum;
 }

@@ -1,7 +1,6 @@
 // Names that a C program gets from <stdint.h>, <math.h>, <float.h>, <limits.h> and CUDA's math_constants.h.
 #pragma once
 
-#ifndef __QUERN_HOST__
 typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;
@@ -12,7 +11,6 @@ typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 typedef long long intptr_t;
 typedef unsigned long long uintptr_t;
-#endif
 
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
