@@ -1,5 +1,5 @@
-// The kernels that the host compiler's tests run (tests/compiler/host/kernels) are CUDA: NVRTC
-// takes them as they are.
+// The kernels that tests run on the CPU (tests/compiler/host/kernels, tests/python/raw/kernels) are
+// CUDA: NVRTC takes them as they are.
 #include "compiler/backend/backend.h"
 #include "compiler/base/library.h"
 
@@ -12,30 +12,33 @@
 namespace quern {
 namespace {
 
-TEST(HostKernels, CompileForGpusAsTheyAre) {
+class KernelFiles : public testing::TestWithParam<const char*> {};
+
+TEST_P(KernelFiles, CompileForGpusAsTheyAre) {
     if (find_library("nvrtc").empty() || cuda_include_folders().empty())
         GTEST_SKIP() << "no NVRTC, or no CUDA headers, on this machine";
     int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(QUERN_HOST_KERNELS)) {
+    for (const auto& entry : std::filesystem::directory_iterator(GetParam())) {
         std::ifstream file(entry.path());
-        const std::string source{std::istreambuf_iterator<char>(file), {}};
-        for (const Arch& arch : {gpu_arch(8, 0), gpu_arch(9, 0)}) {
-            const CompileRequest request{.name = entry.path().filename(),
-                                         .source = source,
-                                         .headers = {},
-                                         .options = {},
-                                         .name_expressions = {},
-                                         .arch = arch};
-            try {
-                EXPECT_FALSE(nvrtc_backend().compile(request).image.empty());
-            } catch (const std::exception& error) {
-                ADD_FAILURE() << entry.path() << " for " << arch.name << ": " << error.what();
-            }
+        const CompileRequest request{.name = entry.path().filename(),
+                                     .source = {std::istreambuf_iterator<char>(file), {}},
+                                     .headers = {},
+                                     .options = {},
+                                     .name_expressions = {},
+                                     .arch = gpu_arch(9, 0)};
+        try {
+            EXPECT_FALSE(nvrtc_backend().compile(request).image.empty());
+        } catch (const std::exception& error) {
+            ADD_FAILURE() << entry.path() << ": " << error.what();
         }
         ++count;
     }
     EXPECT_GE(count, 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Tests, KernelFiles,
+                         testing::Values(QUERN_TEST_FOLDER "/compiler/host/kernels",
+                                         QUERN_TEST_FOLDER "/python/raw/kernels"));
 
 } // namespace
 } // namespace quern
