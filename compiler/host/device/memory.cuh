@@ -54,6 +54,15 @@ __quern_fn void* memset(void* to, int byte, size_t n) { return __builtin_memset(
 __quern_fn unsigned short __nv_bswap16(unsigned short x) { return __builtin_bswap16(x); }
 __quern_fn unsigned int __nv_bswap32(unsigned int x) { return __builtin_bswap32(x); }
 __quern_fn unsigned long long __nv_bswap64(unsigned long long x) { return __builtin_bswap64(x); }
+// Shared memory is addressed from its first byte on, as PTX does; everything else by plain pointers.
+extern "C" __shared__ char __quern_shared_base[];
+#define __quern_plain_address(SPACE)                                                                                   \
+    __quern_fn size_t __cvta_generic_to_##SPACE(const void* p) { return (size_t)p; }                                   \
+    __quern_fn void* __cvta_##SPACE##_to_generic(size_t p) { return (void*)p; }
+__quern_plain_address(global) __quern_plain_address(local) __quern_plain_address(constant)
+#undef __quern_plain_address
+inline __device__ size_t __cvta_generic_to_shared(const void* p) { return (size_t)((const char*)p - __quern_shared_base); }
+inline __device__ void* __cvta_shared_to_generic(size_t p) { return __quern_shared_base + p; }
 __quern_fn bool __isGlobal(const void*) { return true; }
 __quern_fn bool __isShared(const void*) { return false; }
 __quern_fn bool __isConstant(const void*) { return false; }
