@@ -1,6 +1,7 @@
 // The host compiler: CUDA C++ becomes an x86-64 object. libquern_cc.so is opened by the first
 // compile, never earlier.
 #include "compiler/backend/backend.h"
+#include "compiler/backend/includes.h"
 #include "compiler/base/error.h"
 #include "compiler/base/library.h"
 #include "compiler/base/text.h"
@@ -77,6 +78,12 @@ class HostBackend final : public Backend {
         for (const std::string& expression : request.name_expressions)
             expressions.push_back(expression.c_str());
 
+        std::vector<std::string> folders;
+        if (!foreign_includes(request).empty())
+            folders = cuda_include_folders();
+        std::vector<const char*> toolkit;
+        for (const std::string& folder : folders)
+            toolkit.push_back(folder.c_str());
         const quern_cc_request asked{
             .abi = QUERN_CC_ABI,
             .file_name = request.name.c_str(),
@@ -89,6 +96,8 @@ class HostBackend final : public Backend {
             .arch = request.arch.name.c_str(),
             .name_expressions = expressions.data(),
             .name_expression_count = expressions.size(),
+            .toolkit_folders = toolkit.data(),
+            .toolkit_folder_count = toolkit.size(),
         };
         const std::unique_ptr<quern_cc_result, decltype(api.free)> result(api.compile(&asked),
                                                                           api.free);
@@ -105,6 +114,7 @@ class HostBackend final : public Backend {
         case QUERN_CC_OK:
             break;
         case QUERN_CC_ERROR:
+            binary.log = with_header_remedies(std::move(binary.log));
             throw CompileError(binary.log, request.name, request.source, binary.log);
         case QUERN_CC_REFUSED:
             throw Error(ErrorKind::not_implemented, binary.log);

@@ -1,6 +1,7 @@
 // A scan for #include lines; and the files behind them.
 #include "compiler/backend/includes.h"
 #include "compiler/base/library.h"
+#include "compiler/base/text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -62,14 +63,23 @@ std::vector<std::string> include_folders(const std::vector<std::string>& options
     return folders;
 }
 
-// A digest would do, but CUDA's own version line is short and says it.
+// A digest would do, but the version lines of CUDA's parts are short and say it.
 std::string toolkit_label() {
+    struct Line {
+        const char *file, *start;
+    };
+    constexpr Line lines[] = {{"/cuda.h", "#define CUDA_VERSION"},
+                              {"/cuda/std/__cccl/version.h", "#define CCCL_VERSION"},
+                              {"/curand.h", "#define CURAND_VER_MINOR"},
+                              {"/curand.h", "#define CURAND_VER_BUILD"}};
     std::string label;
     for (const std::string& folder : cuda_include_folders()) {
         label += folder;
-        const std::string text = read_text(folder + "/cuda.h").value_or("");
-        if (const std::size_t at = text.find("#define CUDA_VERSION"); at != std::string::npos)
-            label += text.substr(at + 20, text.find('\n', at) - at - 20);
+        for (const Line& line : lines) {
+            const std::string text = read_text(folder + line.file).value_or("");
+            if (const std::size_t at = text.find(line.start); at != std::string::npos)
+                label += text.substr(at + 7, text.find('\n', at) - at - 7);
+        }
         label += '\n';
     }
     return label;
@@ -150,6 +160,27 @@ std::vector<SourceFile> read_included(const CompileRequest& request) {
     if (toolkit)
         files.push_back({"<cuda headers>", toolkit_label()});
     return files;
+}
+
+std::string with_header_remedies(std::string log) {
+    std::set<std::string> told;
+    for (std::size_t at = 0; at < log.size();) { // the lines there are now
+        const std::size_t end = std::min(log.find('\n', at), log.size());
+        const std::string_view line = std::string_view(log).substr(at, end - at);
+        at = end + 1;
+        // 'x.h' file not found (Clang); cannot (or: could not) open source file "x.h" (NVRTC)
+        const bool clang = line.ends_with("' file not found");
+        const std::size_t nvrtc = line.find(" open source file \"");
+        if (!clang && nvrtc == std::string_view::npos)
+            continue;
+        const std::size_t first =
+            clang ? line.rfind('\'', line.size() - 17) + 1 : line.find('"', nvrtc) + 1;
+        const std::string name(line.substr(first, line.find(clang ? '\'' : '"', first) - first));
+        if (const std::string remedy = header_remedy(name);
+            !remedy.empty() && told.insert(name).second)
+            log += join("\nhelp: ", name, " was not found: ", remedy);
+    }
+    return log;
 }
 
 } // namespace quern

@@ -23,4 +23,7 @@ namespace quern {
 // "<cuda headers>" tells which toolkit; its files are not read one by one.
 [[nodiscard]] std::vector<SourceFile> read_included(const CompileRequest& request);
 
+// Appends to a toolchain's log what brings the headers that it did not find.
+[[nodiscard]] std::string with_header_remedies(std::string log);
+
 } // namespace quern

@@ -225,6 +225,7 @@ class NvrtcBackend final : public Backend {
             outcome.result == NVRTC_ERROR_INVALID_OPTION) {
             if (log.empty())
                 log = api.nvrtcGetErrorString(outcome.result);
+            log = with_header_remedies(std::move(log));
             throw CompileError(log, request.name, request.source, log);
         }
         if (outcome.result != NVRTC_SUCCESS && !log.empty())

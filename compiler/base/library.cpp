@@ -2,8 +2,10 @@
 #include "compiler/base/library.h"
 #include "compiler/base/library_table.h"
 #include "compiler/base/settings.h"
+#include "compiler/base/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -252,7 +254,6 @@ const std::vector<std::string>& package_folders() {
 
 std::vector<std::string> cuda_include_folders() {
     std::vector<std::string> roots = package_folders();
-    const std::size_t packages = roots.size();
     for (const std::string& root : {settings().cuda_path, settings().conda_prefix})
         if (!root.empty())
             roots.push_back(root);
@@ -260,23 +261,34 @@ std::vector<std::string> cuda_include_folders() {
 
     std::error_code failure;
     std::vector<std::string> folders;
-    for (std::size_t k = 0; k < roots.size(); ++k) {
-        if (k >= packages && !folders.empty())
-            break; // never headers of two toolkits
-        for (const char* below : {"/include", "/targets/x86_64-linux/include"}) {
-            const std::string folder = roots[k] + below;
-            // CUDA 12's pip packages spread the headers over several folders: those beside the
-            // first count too.
-            const bool beside = k < packages && fs::is_directory(folder + "/cuda", failure);
-            if (!fs::exists(folder + "/cuda_fp16.h", failure) && !beside)
-                continue;
+    std::array<bool, header_parts.size()> found{};
+    const auto take = [&](const std::string& folder) {
+        bool brings = false;
+        for (std::size_t part = 0; part < header_parts.size(); ++part)
+            if (!found[part] &&
+                fs::exists(folder + "/" + std::string(header_parts[part].marker), failure))
+                brings = found[part] = true;
+        if (brings)
             folders.push_back(folder);
-            if (fs::is_directory(folder + "/cccl", failure))
-                folders.push_back(folder + "/cccl");
-            break; // the two are one folder in most toolkits
+    };
+    for (const std::string& root : roots)
+        for (const char* below : {"/include", "/targets/x86_64-linux/include"}) {
+            take(root + below);
+            take(root + below + "/cccl");
         }
-    }
     return folders;
+}
+
+std::string header_remedy(std::string_view name) {
+    const HeaderPart* best = nullptr;
+    for (const HeaderPart& part : header_parts)
+        for (const std::string_view start : part.starts)
+            if (!start.empty() && name.starts_with(start))
+                best = &part;
+    if (best == nullptr)
+        return {};
+    return join("pip install ", best->package, " (for CUDA 12: ", best->package,
+                "-cu12), or set CUDA_PATH to a CUDA toolkit");
 }
 
 } // namespace quern

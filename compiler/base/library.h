@@ -48,9 +48,12 @@ struct LibraryFinding {
 void set_package_folders(std::vector<std::string> folders);
 [[nodiscard]] const std::vector<std::string>& package_folders();
 
-// Include folders with the CUDA toolkit's headers (cuda_fp16.h ...), first found first; may be
-// empty.
+// Include folders with the CUDA toolkit's headers: the runtime's, those of cuda/std and cub, and
+// curand's, each from the first place that has it, in one order with the libraries. May be empty.
 [[nodiscard]] std::vector<std::string> cuda_include_folders();
+
+// What brings the header that a program includes by this name; "" if it is none of CUDA's.
+[[nodiscard]] std::string header_remedy(std::string_view name);
 
 // One of them, searched for now: for a message that says where it was looked for and what to do.
 [[nodiscard]] LibraryFinding survey_library(std::string_view name);

@@ -123,6 +123,22 @@ inline constexpr std::array<LibraryRow, 11> library_table{{
      "to a libquern_cc.so"},
 }};
 
+// CUDA's headers come in parts that may lie in different folders: each is taken where it is found
+// first.
+struct HeaderPart {
+    std::string_view marker;                // a file that says the part is here
+    std::array<std::string_view, 5> starts; // how the names begin that programs include from it
+    std::string_view package;               // of pip; for CUDA 12 with -cu12 behind
+};
+
+inline constexpr std::array<HeaderPart, 3> header_parts{{
+    {"cuda_fp16.h",
+     {{"cuda_fp", "cuda_bf16", "cuda_runtime", "cuComplex", "cooperative_groups"}},
+     "nvidia-cuda-runtime"},
+    {"cuda/std/version", {{"cuda/", "cub/", "thrust/", "nv/"}}, "nvidia-cuda-cccl"},
+    {"curand_kernel.h", {{"curand"}}, "nvidia-curand"},
+}};
+
 // Folders to look in before and after the loader's own path.
 struct SearchFolders {
     std::vector<std::string> before, after;

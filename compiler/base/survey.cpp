@@ -4,7 +4,9 @@
 #include "compiler/base/library_table.h"
 #include "compiler/base/text.h"
 
+#include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 
 namespace quern {
@@ -78,9 +80,21 @@ LibraryFinding survey_headers() {
         if (finding.version.empty())
             finding.version = header_version(folder);
     }
-    if (folders.empty())
+    if (folders.empty()) {
         finding.remedy =
             "only kernels that #include CUDA headers need them: " + std::string(cuda_remedy);
+        return finding;
+    }
+    for (const HeaderPart& part : header_parts) {
+        const bool here = std::ranges::any_of(folders, [&](const std::string& folder) {
+            std::error_code failure;
+            return std::filesystem::exists(folder + "/" + std::string(part.marker), failure);
+        });
+        if (!here)
+            finding.remedy +=
+                join(finding.remedy.empty() ? "only kernels that #include them need: " : "; ",
+                     part.marker, " (", header_remedy(part.marker), ")");
+    }
     return finding;
 }
 

@@ -1,7 +1,6 @@
 // Clang, driven in process.
 #include "compiler/host/front_end.h"
 #include "compiler/host/entry.h"
-#include "compiler/host/ptx/translate.h"
 #include "compiler/host/refuse.h"
 #include "compiler/host/session.h"
 #include "compiler/host/tolerance.h"
@@ -35,8 +34,7 @@ class EntryConsumer final : public clang::ASTConsumer {
         status_ = QUERN_CC_OK;
         if (!make_entries(generator_, ast, program_, module, text))
             status_ = QUERN_CC_REFUSED;
-        else if (!translate_ptx(module, program_, ast.getSourceManager(), text) ||
-                 find_refusals(module, program_, ast.getSourceManager(), text))
+        else if (find_refusals(module, program_, ast.getSourceManager(), text))
             status_ = QUERN_CC_REFUSED;
         instance_.getDiagnosticClient().EndSourceFile();
         log_ += text;
@@ -169,7 +167,7 @@ quern_cc_status parse(const FrontEndInput& input, std::string_view precompiled,
     auto words = base_arguments(options.standard, *input.cpu);
     words.insert(words.end(),
                  {"-include-pch", precompiled_path, "-fno-validate-pch", "-I/quern/given"});
-    if (!options.folders.empty()) {
+    if (!options.folders.empty() || !input.toolkit_folders.empty()) {
         llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> both(
             new llvm::vfs::OverlayFileSystem(llvm::vfs::createPhysicalFileSystem().release()));
         both->pushOverlay(memory);
@@ -178,6 +176,10 @@ quern_cc_status parse(const FrontEndInput& input, std::string_view precompiled,
             words.push_back("-I" + folder);
     }
     words.emplace_back("-I/quern/include"); // after the user's folders
+    for (const auto& folder : input.toolkit_folders) {
+        cover_folder(*memory, folder);
+        words.insert(words.end(), {"-isystem", folder});
+    }
     words.emplace_back(options.fmad ? "-ffp-contract=fast-honor-pragmas" : "-ffp-contract=off");
     if (options.fast_math)
         words.insert(words.end(), {"-fapprox-func", "-freciprocal-math"});

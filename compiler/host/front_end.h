@@ -32,6 +32,7 @@ struct FrontEndInput {
     SourceFile main;
     std::span<const SourceFile> headers;
     std::span<const std::string> name_expressions;
+    std::span<const std::string> toolkit_folders;
     const Options* options;
     const Cpu* cpu;
 };

@@ -81,16 +81,22 @@ bool precompile(std::string_view name, std::string& image, std::string& log) {
 
 } // namespace
 
-// A guess by the text: a header that only a folder's file includes is read anew, which takes longer
-// and gives the same.
+// A guess by the text: where a folder's file is the one to include them, they are read anew, which
+// takes longer and gives the same. So are they when operators or conversions are to be left out.
 std::string image_name(const FrontEndInput& input) {
-    const auto names_short_floats = [](std::string_view text) {
-        return text.find("cuda_fp16.h") != text.npos || text.find("cuda_bf16.h") != text.npos;
+    const auto has_any = [&](std::initializer_list<const char*> words) {
+        const auto in = [&](std::string_view text) {
+            return std::any_of(words.begin(), words.end(),
+                               [&](const char* word) { return text.find(word) != text.npos; });
+        };
+        return in(input.main.text) || in(input.options->preamble) ||
+               std::any_of(input.headers.begin(), input.headers.end(),
+                           [&](const SourceFile& file) { return in(file.text); });
     };
-    const bool found = names_short_floats(input.main.text) ||
-                       names_short_floats(input.options->preamble) ||
-                       std::any_of(input.headers.begin(), input.headers.end(),
-                                   [&](const auto& file) { return names_short_floats(file.text); });
+    const bool found = has_any({"<cuda_fp16.h", "\"cuda_fp16.h", "<cuda_bf16.h", "\"cuda_bf16.h",
+                                // libraries that ask for both
+                                "<cuda/", "<cub/", "<thrust/", "<curand_", "\"curand_"}) &&
+                       !has_any({"__CUDA_NO_HALF", "__CUDA_NO_BFLOAT16"});
     return input.options->standard + std::string(found ? with_short_floats : "");
 }
 

@@ -3,7 +3,6 @@
 #include "compiler/host/quern_cc.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/precompiled.h"
-#include "compiler/host/ptx/translate.h"
 #include <chrono>
 #include <clang/Basic/Stack.h>
 #include <clang/Basic/Version.h>
@@ -93,7 +92,7 @@ struct Work {
     Options options;
     Cpu cpu;
     std::vector<SourceFile> headers;
-    std::vector<std::string> names;
+    std::vector<std::string> names, toolkit;
 };
 
 void compile(const Work& work, std::string_view precompiled, Result& result) {
@@ -110,17 +109,12 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     result.front_end_ms = read - start;
     if (result.status != QUERN_CC_OK)
         return;
-    if (!link_ptx_library(work.input, precompiled, program, result.text)) {
-        result.status = QUERN_CC_CRASH;
-        return;
-    }
     auto& module = *program.module;
     module.setDataLayout(machine->createDataLayout());
     keep_warps_in_step(program);
     find_waiting_kernels(program);
     define_semantics(module);
     inline_device_functions(program);
-    place_carry(module);
     place_threads_and_shared(program);
     let_spinning_threads_wait(program);
     make_row_runners(program, *machine);
@@ -154,6 +148,8 @@ Work read_request(const quern_cc_request& request) {
             {request.headers[i].name, {request.headers[i].text, request.headers[i].size}});
     for (size_t i = 0; i < request.name_expression_count; ++i)
         work.names.emplace_back(request.name_expressions[i]);
+    for (size_t i = 0; i < request.toolkit_folder_count; ++i)
+        work.toolkit.emplace_back(request.toolkit_folders[i]);
     work.input.main = {request.file_name ? request.file_name : "kernel.cu",
                        {request.source, request.source_size}};
     return work;
@@ -167,6 +163,7 @@ void run(const quern_cc_request& request, Result& result) {
     }
     work.input.headers = work.headers;
     work.input.name_expressions = work.names;
+    work.input.toolkit_folders = work.toolkit;
     work.input.options = &work.options;
     work.input.cpu = &work.cpu;
 
@@ -227,5 +224,5 @@ quern_cc_result* quern_cc_compile(const quern_cc_request* request) {
 
 void quern_cc_free(quern_cc_result* result) { delete static_cast<quern::host::Result*>(result); }
 
-const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 1)"; }
+const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 2)"; }
 }

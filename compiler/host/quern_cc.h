@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 #define QUERN_CC_API __attribute__((visibility("default")))
-#define QUERN_CC_ABI 1
+#define QUERN_CC_ABI 2
 
 typedef struct quern_cc_file {
     const char* name; /* as written between the quotes of #include */
@@ -31,6 +31,9 @@ typedef struct quern_cc_request {
     const char* const*
         name_expressions; /* C++ expressions of kernels and variables, as nvrtcAddNameExpression */
     size_t name_expression_count;
+    const char* const* toolkit_folders; /* headers of the CUDA toolkit, searched after everything
+                                           else; their own cuda_fp16.h and the like are not used */
+    size_t toolkit_folder_count;
 } quern_cc_request;
 
 typedef enum quern_cc_status {
@@ -52,7 +55,7 @@ typedef struct quern_cc_result {
 
 QUERN_CC_API quern_cc_result* quern_cc_compile(const quern_cc_request* request);
 QUERN_CC_API void quern_cc_free(quern_cc_result* result);
-QUERN_CC_API const char* quern_cc_identity(void); /* "clang 19.1.7 (quern cc 1)" */
+QUERN_CC_API const char* quern_cc_identity(void); /* "clang 19.1.7 (quern cc 2)" */
 #ifdef __cplusplus
 }
 #endif

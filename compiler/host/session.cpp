@@ -1,7 +1,5 @@
-// See session.h. Every file that Clang sees lies in memory, except what the user's own -I folders
-// hold.
+// See session.h.
 #include "compiler/host/session.h"
-#include "compiler/host/device_headers.h"
 #include "compiler/host/tolerance.h"
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/Basic/FileManager.h>
@@ -9,41 +7,6 @@
 
 namespace quern::host {
 namespace {
-
-constexpr const char* root = "/quern";
-
-// Names that CUDA programs include beside the files of device/include, and the file that says what
-// the built-in headers do not.
-struct Covered {
-    std::string_view name, by;
-};
-constexpr Covered covered[] = {
-    {"cuda_runtime.h", ""},
-    {"cuda_runtime_api.h", ""},
-    {"device_launch_parameters.h", ""},
-    {"vector_types.h", ""},
-    {"vector_functions.h", ""},
-    {"sm_60_atomic_functions.h", ""},
-    {"device_functions.h", ""},
-    {"math_functions.h", ""},
-    {"cuda.h", ""},
-    {"stdio.h", ""},
-    {"cstdio", ""},
-    {"assert.h", ""},
-    {"cassert", ""},
-    {"stddef.h", ""},
-    {"cstddef", ""},
-    {"string.h", ""},
-    {"cstring", ""},
-    {"stdlib.h", "sys/types.h"},
-    {"cstdlib", "sys/types.h"},
-    {"inttypes.h", "stdint.h"},
-    {"cstdint", "stdint.h"},
-    {"climits", "limits.h"},
-    {"float.h", "limits.h"},
-    {"cfloat", "limits.h"},
-    {"cmath", "math.h"},
-};
 
 // -w and -W live in the invocation; the engine was made before it was read.
 void apply_warning_options(clang::CompilerInstance& instance) {
@@ -56,30 +19,6 @@ void apply_warning_options(clang::CompilerInstance& instance) {
 }
 
 } // namespace
-
-void add_file(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path,
-              std::string_view text) {
-    files.addFile(path, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(text), "", false));
-}
-
-void add_text(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path,
-              std::string_view text) {
-    files.addFile(path, 0, llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text)));
-}
-
-MemoryFiles make_files() {
-    MemoryFiles files(new llvm::vfs::InMemoryFileSystem);
-    files->setCurrentWorkingDirectory(root);
-    for (const auto& header : device_headers()) // include/... is what programs may include
-        add_file(*files, "/quern/" + std::string(header.name), header.text);
-    for (const auto& [name, covered_by] : covered) {
-        std::string text = "#pragma once\n";
-        if (!covered_by.empty())
-            text.append("#include <").append(covered_by).append(">\n");
-        add_text(*files, "/quern/include/" + std::string(name), text);
-    }
-    return files;
-}
 
 std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu) {
     std::vector<std::string> words = {"-triple",

@@ -1,22 +1,15 @@
 // One run of Clang: its arguments, its files in memory and its diagnostics. Private to the front
 // end.
 #pragma once
+#include "compiler/host/files.h"
 #include "compiler/host/front_end.h"
 #include "compiler/host/tolerance.h"
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
-#include <llvm/Support/VirtualFileSystem.h>
 
 namespace quern::host {
 
 inline constexpr const char* precompiled_path = "/quern/builtins.pch";
-
-using MemoryFiles = llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem>;
-
-// `text` stays the caller's; add_text keeps a copy.
-void add_file(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path, std::string_view text);
-void add_text(llvm::vfs::InMemoryFileSystem& files, const llvm::Twine& path, std::string_view text);
-MemoryFiles make_files(); // our headers, and the names that CUDA programs include
 
 std::vector<std::string> base_arguments(const std::string& standard, const Cpu& cpu);
 

@@ -1,4 +1,5 @@
 // __nv_bfloat16 and __nv_bfloat162: declared wherever this is included, after half.cuh.
+#pragma once
 #define QUERN_FORMAT __quern_bf16
 #define QUERN_WORD bfloat16
 #define QUERN_WORD2 bfloat162

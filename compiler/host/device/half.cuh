@@ -1,4 +1,5 @@
 // __half and __half2: declared wherever this is included.
+#pragma once
 struct __nv_bfloat16;
 #define QUERN_FORMAT __quern_f16
 #define QUERN_WORD half

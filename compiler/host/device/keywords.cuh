@@ -20,6 +20,10 @@
 #define __builtin_align__(n) __align__(n)
 #define __device_builtin__
 #define __CUDA_ALIGN__(n) __align__(n)
+#define __NV_SILENCE_DEPRECATION_BEGIN
+#define __NV_SILENCE_DEPRECATION_END
+#define __NV_SILENCE_HOST_DEPRECATION_BEGIN
+#define __NV_SILENCE_HOST_DEPRECATION_END
 
 #define __QUERN_HOST__ 1
 #define __CUDACC__ 1
@@ -33,6 +37,31 @@
 #define CUDA_VERSION 13000
 #define __CUDA_ARCH_LIST__ 900
 #define NULL __null
+#define CCCL_DISABLE_NVFP8_SUPPORT // cuda/std would read all of cuda_fp8.h, half a second, whoever wants it or not
+// NVRTC says nothing of a host, a vendor or an instruction set; headers that ask would take a road that is not a GPU's.
+#undef __clang__
+#undef __clang_major__
+#undef __clang_minor__
+#undef __clang_patchlevel__
+#undef __GNUC__
+#undef __GNUC_MINOR__
+#undef __GNUC_PATCHLEVEL__
+#undef __GNUG__
+#undef __CUDA__
+#undef __linux__
+#undef __linux
+#undef linux
+#undef __gnu_linux__
+#undef __unix__
+#undef __unix
+#undef unix
+#undef __x86_64__
+#undef __x86_64
+#undef __amd64__
+#undef __amd64
+#undef __SIZEOF_INT128__
+#undef __SSE__
+#undef __SSE2__
 
 // How our own functions are declared: gone unless used, always part of their caller.
 #define __quern_member __inline__ __attribute__((device, host, always_inline))

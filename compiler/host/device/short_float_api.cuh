@@ -9,7 +9,6 @@
 #define QUERN_BITS(x) __builtin_bit_cast(unsigned short, x)
 #define QUERN_WIDE(x) QUERN_FORMAT::widen(QUERN_BITS(x))
 #define QUERN_ROUND(x) QUERN_MAKE(QUERN_FORMAT::round(x))
-#define __quern_member __device__ __host__ __forceinline__
 
 typedef struct __CUDA_ALIGN__(2) { unsigned short x; } QUERN_RAW;
 typedef struct __CUDA_ALIGN__(4) { unsigned short x, y; } QUERN_RAW2;

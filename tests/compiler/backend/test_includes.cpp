@@ -66,5 +66,20 @@ TEST(Includes, FilesBehindIncludeFoldersAreReadThroughAndThrough) {
     fs::remove_all(folder);
 }
 
+TEST(Includes, MissingHeadersNameWhatBringsThem) {
+    for (const char* log :
+         {"k.cu:1:10: fatal error: 'cub/cub.cuh' file not found\n  #include",
+          "k.cu(1): catastrophic error: cannot open source file \"cub/cub.cuh\"\n",
+          "k.cu(1): error: could not open source file \"cub/cub.cuh\" (no dir)"}) {
+        const std::string told = with_header_remedies(log);
+        EXPECT_TRUE(told.starts_with(log));
+        EXPECT_NE(told.find("cub/cub.cuh was not found: pip install nvidia-cuda-cccl"),
+                  std::string::npos)
+            << told;
+    }
+    const std::string own = "k.cu:1:10: fatal error: 'mine.h' file not found";
+    EXPECT_EQ(with_header_remedies(own), own);
+}
+
 } // namespace
 } // namespace quern

@@ -51,7 +51,51 @@ TEST(Library, HeadersLieWhereTheyAreSaidToLie) {
     const auto folders = cuda_include_folders();
     if (folders.empty())
         GTEST_SKIP() << "no CUDA headers on this machine";
-    EXPECT_TRUE(fs::exists(folders[0] + "/cuda_fp16.h"));
+    for (const std::string& folder : folders)
+        EXPECT_TRUE(fs::exists(folder + "/cuda_fp16.h") ||
+                    fs::exists(folder + "/cuda/std/version") ||
+                    fs::exists(folder + "/curand_kernel.h"))
+            << folder;
+}
+
+// As pip lays them out for CUDA 12: a folder per package; for a part that is there twice the first
+// one counts.
+TEST(Library, HeadersComeInPartsFromSeveralFolders) {
+    const fs::path root =
+        fs::temp_directory_path() / ("quern_headers_" + std::to_string(::getpid()));
+    const auto touch = [&](const char* file) {
+        fs::create_directories((root / file).parent_path());
+        std::ofstream(root / file) << "\n";
+    };
+    touch("cuda_runtime/include/cuda_fp16.h");
+    touch("cuda_cccl/include/cuda/std/version");
+    touch("cublas/include/cublas.h");
+    touch("cu13/include/cuda_fp16.h");
+    touch("cu13/include/cccl/cuda/std/version");
+    touch("curand/include/curand_kernel.h");
+    const auto before = package_folders();
+    std::vector<std::string> packages;
+    for (const char* name : {"cublas", "cuda_cccl", "cuda_runtime", "cu13", "curand"})
+        packages.push_back((root / name).string());
+    set_package_folders(packages);
+    const auto folders = cuda_include_folders();
+    set_package_folders({packages[3]});
+    const auto fewer = cuda_include_folders();
+    set_package_folders(before);
+    fs::remove_all(root);
+    EXPECT_EQ(folders, (std::vector{packages[1] + "/include", packages[2] + "/include",
+                                    packages[4] + "/include"}));
+    ASSERT_GE(fewer.size(), 2U);
+    EXPECT_EQ(fewer[0], packages[3] + "/include");
+    EXPECT_EQ(fewer[1], packages[3] + "/include/cccl");
+}
+
+TEST(Library, HeadersNameTheirPackage) {
+    EXPECT_NE(header_remedy("curand_kernel.h").find("nvidia-curand"), std::string::npos);
+    EXPECT_NE(header_remedy("cub/block/block_scan.cuh").find("nvidia-cuda-cccl-cu12"),
+              std::string::npos);
+    EXPECT_NE(header_remedy("cuda_fp8.h").find("nvidia-cuda-runtime"), std::string::npos);
+    EXPECT_EQ(header_remedy("custom.h"), "");
 }
 
 TEST(Library, BrokenFilesInPackageFoldersAreStepsNotStops) {

@@ -3,7 +3,7 @@
 #include "cuda_fp16.h"
 #define __CUDA_BF16_TYPES_EXIST__
 #define __CUDA_BF16_H__
-#ifdef __QUERN_SHORT_FLOATS_ANEW
+#ifndef __QUERN_SHORT_FLOATS__
 #include "/quern/bfloat16.cuh"
 #endif
 

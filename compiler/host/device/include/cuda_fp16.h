@@ -2,22 +2,8 @@
 #pragma once
 #define __CUDA_FP16_TYPES_EXIST__
 #define __CUDA_FP16_H__
-#if !defined(__QUERN_SHORT_FLOATS__) || defined(__CUDA_NO_HALF_CONVERSIONS__) || defined(__CUDA_NO_HALF_OPERATORS__) ||                                    \
-    defined(__CUDA_NO_HALF2_OPERATORS__) || defined(__CUDA_NO_BFLOAT16_CONVERSIONS__) ||                               \
-    defined(__CUDA_NO_BFLOAT16_OPERATORS__) || defined(__CUDA_NO_BFLOAT162_OPERATORS__)
-#define __QUERN_SHORT_FLOATS_ANEW // not the precompiled ones, which have everything
+#ifndef __QUERN_SHORT_FLOATS__ // precompiled
 #include "/quern/half.cuh"
-#else
-using namespace __quern_short_floats;
-// Names that others share, for those who write ::atomicAdd.
-using __quern_short_floats::__ldcv;
-using __quern_short_floats::__shfl_down_sync;
-using __quern_short_floats::__shfl_sync;
-using __quern_short_floats::__shfl_up_sync;
-using __quern_short_floats::__shfl_xor_sync;
-using __quern_short_floats::atomicAdd;
-using __quern_short_floats::atomicAdd_block;
-using __quern_short_floats::atomicAdd_system;
 #endif
 
 #define CUDART_INF_FP16 __ushort_as_half((unsigned short)0x7C00U)
@@ -27,3 +13,7 @@ using __quern_short_floats::atomicAdd_system;
 #define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000U)
 #define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0x0000U)
 #define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3C00U)
+
+#if __has_include(<nv/target>) // cuda_fp8.h takes it from here
+#include <nv/target>
+#endif
