@@ -1,6 +1,7 @@
 // Clang, driven in process.
 #include "compiler/host/front_end.h"
 #include "compiler/host/entry.h"
+#include "compiler/host/ptx/translate.h"
 #include "compiler/host/refuse.h"
 #include "compiler/host/session.h"
 #include "compiler/host/tolerance.h"
@@ -34,7 +35,8 @@ class EntryConsumer final : public clang::ASTConsumer {
         status_ = QUERN_CC_OK;
         if (!make_entries(generator_, ast, program_, module, text))
             status_ = QUERN_CC_REFUSED;
-        else if (find_refusals(module, program_, ast.getSourceManager(), text))
+        else if (!translate_ptx(module, program_, ast.getSourceManager(), text) ||
+                 find_refusals(module, program_, ast.getSourceManager(), text))
             status_ = QUERN_CC_REFUSED;
         instance_.getDiagnosticClient().EndSourceFile();
         log_ += text;

@@ -7,6 +7,9 @@
 
 namespace quern::host {
 
+// ptx/translate.h: inline PTX becomes IR while Clang still knows source places; place_carry() after
+// inlining.
+
 // lockstep.cpp: for code that counts on warps to move in step.
 void keep_warps_in_step(Program& program);
 

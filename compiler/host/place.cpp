@@ -1,6 +1,7 @@
 // threadIdx, blockIdx, blockDim, gridDim and __shared__ variables become plain values and
 // addresses.
 #include "compiler/host/passes.h"
+#include "compiler/host/ptx/emitter.h"
 #include "compiler/host/reach.h"
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/IRBuilder.h>
@@ -87,11 +88,12 @@ class Placer {
                 special_.push_back(variable);
             else
                 special_.push_back(nullptr);
+        base_.push_back(module_.getNamedGlobal(ptx::shared_base_name));
         for (auto& variable : module_.globals())
-            if (variable.hasAttribute(shared_attribute))
+            if (variable.hasAttribute(shared_attribute) && &variable != base_[0])
                 (variable.isDeclaration() ? dynamic_ : static_).push_back(&variable);
         std::vector<llvm::Constant*> all;
-        for (auto* list : {&special_, &dynamic_, &static_})
+        for (auto* list : {&special_, &base_, &dynamic_, &static_})
             for (auto* variable : *list)
                 if (variable)
                     all.push_back(variable);
@@ -106,7 +108,7 @@ class Placer {
         }
         Layout common; // variables that functions outside the kernels use have one place in every
                        // kernel
-        for (auto* list : {&special_, &dynamic_, &static_})
+        for (auto* list : {&special_, &base_, &dynamic_, &static_})
             for (auto* variable : *list)
                 for (auto* function : variable ? users_of(*variable) : llvm::SetVector<Function*>())
                     if (!thunks.contains(function)) {
@@ -122,7 +124,7 @@ class Placer {
         // dynamic part through a context that already points past them.
         for (auto* function : outside)
             place_outside(*function, common);
-        for (auto* list : {&special_, &dynamic_, &static_})
+        for (auto* list : {&special_, &base_, &dynamic_, &static_})
             for (auto* variable : *list)
                 if (variable && variable->use_empty())
                     variable->eraseFromParent();
@@ -146,6 +148,8 @@ class Placer {
             replace_uses(*variable, thunk, [&] { return at(shared, offset); });
         for (auto* variable : dynamic_)
             replace_uses(*variable, thunk, [&] { return at(shared, dynamic_offset); });
+        if (base_[0])
+            replace_uses(*base_[0], thunk, [&] { return shared; });
         for (unsigned which = 0; which < 4; ++which)
             if (special_[which])
                 replace_uses(*special_[which], thunk, [&] {
@@ -178,6 +182,10 @@ class Placer {
             replace_uses(*variable, function, [&] {
                 return at(build.CreateLoad(build.getPtrTy(), at(context, position_bytes)), offset);
             });
+        if (base_[0])
+            replace_uses(*base_[0], function, [&] {
+                return build.CreateLoad(build.getPtrTy(), at(context, position_bytes));
+            });
         for (auto* variable : dynamic_)
             replace_uses(*variable, function, [&] {
                 return build.CreateLoad(build.getPtrTy(), at(context, position_bytes + 8));
@@ -197,6 +205,7 @@ class Placer {
     Program& program_;
     llvm::Module& module_;
     std::vector<GlobalVariable*> special_, dynamic_, static_;
+    std::vector<GlobalVariable*> base_; // one: the arena's first byte, where shared addresses start
 };
 
 } // namespace

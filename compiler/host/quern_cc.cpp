@@ -3,6 +3,7 @@
 #include "compiler/host/quern_cc.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/precompiled.h"
+#include "compiler/host/ptx/translate.h"
 #include <chrono>
 #include <clang/Basic/Stack.h>
 #include <clang/Basic/Version.h>
@@ -109,12 +110,17 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     result.front_end_ms = read - start;
     if (result.status != QUERN_CC_OK)
         return;
+    if (!link_ptx_library(work.input, precompiled, program, result.text)) {
+        result.status = QUERN_CC_CRASH;
+        return;
+    }
     auto& module = *program.module;
     module.setDataLayout(machine->createDataLayout());
     keep_warps_in_step(program);
     find_waiting_kernels(program);
     define_semantics(module);
     inline_device_functions(program);
+    place_carry(module);
     place_threads_and_shared(program);
     let_spinning_threads_wait(program);
     make_row_runners(program, *machine);

@@ -1,4 +1,4 @@
-// What a kernel cannot do on the CPU: functions that are marked so, inline PTX.
+// What a kernel cannot do on the CPU: functions that are marked so.
 #pragma once
 #include "compiler/host/program.h"
 

@@ -21,14 +21,9 @@ __quern_fn int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
 __quern_fn unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((__quern_u64)a * b) >> 32); }
 __quern_fn long long __mul64hi(long long a, long long b) { return (long long)(((__int128)a * b) >> 64); }
 __quern_fn __quern_u64 __umul64hi(__quern_u64 a, __quern_u64 b) { return (__quern_u64)(((unsigned __int128)a * b) >> 64); }
-__quern_fn int mulhi(int a, int b) { return __mulhi(a, b); }
-__quern_fn unsigned mulhi(unsigned a, unsigned b) { return __umulhi(a, b); }
-__quern_fn long long mul64hi(long long a, long long b) { return __mul64hi(a, b); }
 __quern_fn int __quern_low24(int x) { return (int)((unsigned)x << 8) >> 8; }
 __quern_fn int __mul24(int a, int b) { return (int)((unsigned)__quern_low24(a) * (unsigned)__quern_low24(b)); }
 __quern_fn unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
-__quern_fn int mul24(int a, int b) { return __mul24(a, b); }
-__quern_fn unsigned umul24(unsigned a, unsigned b) { return __umul24(a, b); }
 __quern_fn int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
 __quern_fn int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
 __quern_fn unsigned __uhadd(unsigned a, unsigned b) { return (unsigned)(((__quern_u64)a + b) >> 1); }
@@ -70,6 +65,12 @@ __quern_fn unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
 __quern_dp2a(__dp2a_lo, int, short, signed char, 0) __quern_dp2a(__dp2a_hi, int, short, signed char, 16)
 __quern_dp2a(__dp2a_lo, unsigned, unsigned short, unsigned char, 0)
 __quern_dp2a(__dp2a_hi, unsigned, unsigned short, unsigned char, 16)
+#define __quern_dp2a_vectors(N, R, A, B, LO, HI)                                                                       \
+    __quern_fn R N(A a, B b, R c) { return c + (R)a.x * (R)b.LO + (R)a.y * (R)b.HI; }
+__quern_dp2a_vectors(__dp2a_lo, int, short2, char4, x, y) __quern_dp2a_vectors(__dp2a_hi, int, short2, char4, z, w)
+__quern_dp2a_vectors(__dp2a_lo, unsigned, ushort2, uchar4, x, y)
+__quern_dp2a_vectors(__dp2a_hi, unsigned, ushort2, uchar4, z, w)
+#undef __quern_dp2a_vectors
 #undef __quern_dp4a
 #undef __quern_dp2a
 #undef __quern_byte
@@ -125,3 +126,36 @@ __quern_lane_family(4, 8, signed char, unsigned char, -128, 127, 255)
 #undef __quern_lane_family
 #undef __quern_lanes
 #undef __quern_clampi
+
+// Least and greatest of sums and of three, of whole words and of their halves; _relu keeps nothing below zero. The b
+// forms also tell whether the first operand won.
+__quern_fn constexpr int __quern_relu(int x) { return x < 0 ? 0 : x; }
+#define __quern_pick3(M, OP)                                                                                           \
+    __quern_fn int __vi##M##3_s32(int a, int b, int c) { return M(M(a, b), c); }                                       \
+    __quern_fn unsigned __vi##M##3_u32(unsigned a, unsigned b, unsigned c) { return M(M(a, b), c); }                   \
+    __quern_fn int __vi##M##3_s32_relu(int a, int b, int c) { return __quern_relu(M(M(a, b), c)); }                    \
+    __quern_fn int __vi##M##_s32_relu(int a, int b) { return __quern_relu(M(a, b)); }                                  \
+    __quern_fn int __viadd##M##_s32(int a, int b, int c) { return M((int)((unsigned)a + (unsigned)b), c); }            \
+    __quern_fn unsigned __viadd##M##_u32(unsigned a, unsigned b, unsigned c) { return M(a + b, c); }                   \
+    __quern_fn int __viadd##M##_s32_relu(int a, int b, int c) { return __quern_relu(__viadd##M##_s32(a, b, c)); }      \
+    __quern_fn unsigned __vi##M##3_s16x2(unsigned a, unsigned b, unsigned c) { return __v##M##s2(__v##M##s2(a, b), c); } \
+    __quern_fn unsigned __vi##M##3_u16x2(unsigned a, unsigned b, unsigned c) { return __v##M##u2(__v##M##u2(a, b), c); } \
+    __quern_fn unsigned __vi##M##3_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__vi##M##3_s16x2(a, b, c), 0); } \
+    __quern_fn unsigned __vi##M##_s16x2_relu(unsigned a, unsigned b) { return __vmaxs2(__v##M##s2(a, b), 0); }         \
+    __quern_fn unsigned __viadd##M##_s16x2(unsigned a, unsigned b, unsigned c) { return __v##M##s2(__vadd2(a, b), c); } \
+    __quern_fn unsigned __viadd##M##_u16x2(unsigned a, unsigned b, unsigned c) { return __v##M##u2(__vadd2(a, b), c); } \
+    __quern_fn unsigned __viadd##M##_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viadd##M##_s16x2(a, b, c), 0); } \
+    __quern_fn int __vib##M##_s32(int a, int b, bool* first) { return (*first = a OP b) ? a : b; }                     \
+    __quern_fn unsigned __vib##M##_u32(unsigned a, unsigned b, bool* first) { return (*first = a OP b) ? a : b; }      \
+    __quern_fn unsigned __vib##M##_s16x2(unsigned a, unsigned b, bool* high, bool* low) {                              \
+        *high = (short)(a >> 16) OP (short)(b >> 16);                                                                  \
+        *low = (short)a OP (short)b;                                                                                   \
+        return __v##M##s2(a, b);                                                                                       \
+    }                                                                                                                  \
+    __quern_fn unsigned __vib##M##_u16x2(unsigned a, unsigned b, bool* high, bool* low) {                              \
+        *high = (a >> 16) OP (b >> 16);                                                                                \
+        *low = (a & 0xffff) OP (b & 0xffff);                                                                           \
+        return __v##M##u2(a, b);                                                                                       \
+    }
+__quern_pick3(max, >=) __quern_pick3(min, <=)
+#undef __quern_pick3

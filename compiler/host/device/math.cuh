@@ -7,20 +7,25 @@ __quern_promotes(bool) __quern_promotes(char) __quern_promotes(signed char) __qu
 __quern_promotes(short) __quern_promotes(unsigned short) __quern_promotes(int) __quern_promotes(unsigned int)
 __quern_promotes(long) __quern_promotes(unsigned long) __quern_promotes(long long) __quern_promotes(unsigned long long)
 #undef __quern_promotes
-// Two operands: float with float stays float, every other mix of arithmetic types is double.
+// Two operands: an integer beside a float becomes float, every other mix of arithmetic types is double.
 template <class T> struct __quern_real : __quern_integral<T> {};
-template <> struct __quern_real<float> { typedef double type; };
+template <> struct __quern_real<float> { typedef float type; };
 template <> struct __quern_real<double> { typedef double type; };
 template <class A, class B, class = typename __quern_real<A>::type, class = typename __quern_real<B>::type>
 struct __quern_mixed { typedef double type; };
-template <> struct __quern_mixed<float, float, double, double> {};
+template <class A> struct __quern_mixed<A, float, double, float> { typedef float type; };
+template <class B> struct __quern_mixed<float, B, float, double> { typedef float type; };
+template <> struct __quern_mixed<double, float, double, float> { typedef double type; };
+template <> struct __quern_mixed<float, double, float, double> { typedef double type; };
+template <> struct __quern_mixed<float, float, float, float> {};
 template <> struct __quern_mixed<double, double, double, double> {};
 
 #define __quern_overload1(R, N)                                                                                        \
     template <class T> __quern_fn R N(T x, typename __quern_integral<T>::type = 0) { return N((double)x); }
 #define __quern_overload2(N)                                                                                           \
     template <class A, class B> __quern_fn typename __quern_mixed<A, B>::type N(A a, B b) {                             \
-        return N((double)a, (double)b);                                                                                \
+        typedef typename __quern_mixed<A, B>::type T;                                                                  \
+        return N((T)a, (T)b);                                                                                          \
     }
 #define __quern_float_twin1(N) __quern_fn float N(float x) { return N##f(x); }
 #define __quern_float_twin2(N) __quern_fn float N(float a, float b) { return N##f(a, b); }
@@ -34,7 +39,7 @@ template <> struct __quern_mixed<double, double, double, double> {};
     __quern_fn float N##f(float a, float b) { return __builtin_##N##f(a, b); }                                         \
     __quern_float_twin2(N) __quern_overload2(N)
 
-__quern_math1(sqrt) __quern_math1(cbrt) __quern_math1(exp) __quern_math1(exp2) __quern_math1(expm1)
+__quern_math1(sqrt) __quern_math1(exp) __quern_math1(exp2) __quern_math1(expm1)
 __quern_math1(log) __quern_math1(log2) __quern_math1(log10) __quern_math1(log1p) __quern_math1(logb)
 __quern_math1(sin) __quern_math1(cos) __quern_math1(tan) __quern_math1(asin) __quern_math1(acos) __quern_math1(atan)
 __quern_math1(sinh) __quern_math1(cosh) __quern_math1(tanh) __quern_math1(asinh) __quern_math1(acosh)
@@ -54,17 +59,22 @@ __device__ __host__ __attribute__((nothrow)) double lgamma_r(double, int*);
 __device__ __host__ __attribute__((nothrow)) float lgammaf_r(float, int*);
 __device__ __host__ __attribute__((const, nothrow)) double j0(double);
 __device__ __host__ __attribute__((const, nothrow)) double j1(double);
-__device__ __host__ __attribute__((const, nothrow)) double jn(int, double);
+__device__ __host__ __attribute__((const, nothrow)) double __quern_jn(int, double) __asm__("jn");
 __device__ __host__ __attribute__((const, nothrow)) double y0(double);
 __device__ __host__ __attribute__((const, nothrow)) double y1(double);
-__device__ __host__ __attribute__((const, nothrow)) double yn(int, double);
+__device__ __host__ __attribute__((const, nothrow)) double __quern_yn(int, double) __asm__("yn");
 __device__ __host__ __attribute__((const, nothrow)) float j0f(float);
 __device__ __host__ __attribute__((const, nothrow)) float j1f(float);
-__device__ __host__ __attribute__((const, nothrow)) float jnf(int, float);
+__device__ __host__ __attribute__((const, nothrow)) float __quern_jnf(int, float) __asm__("jnf");
 __device__ __host__ __attribute__((const, nothrow)) float y0f(float);
 __device__ __host__ __attribute__((const, nothrow)) float y1f(float);
-__device__ __host__ __attribute__((const, nothrow)) float ynf(int, float);
+__device__ __host__ __attribute__((const, nothrow)) float __quern_ynf(int, float) __asm__("ynf");
 }
+// CUDA has no Bessel functions of negative order.
+__quern_fn double jn(int n, double x) { return n < 0 ? __builtin_nan("") : __quern_jn(n, x); }
+__quern_fn double yn(int n, double x) { return n < 0 ? __builtin_nan("") : __quern_yn(n, x); }
+__quern_fn float jnf(int n, float x) { return n < 0 ? __builtin_nanf("") : __quern_jnf(n, x); }
+__quern_fn float ynf(int n, float x) { return n < 0 ? __builtin_nanf("") : __quern_ynf(n, x); }
 __quern_float_twin1(exp10) __quern_overload1(double, exp10)
 __quern_fn double lgamma(double x) { int sign; return lgamma_r(x, &sign); }
 __quern_fn float lgammaf(float x) { int sign; return lgammaf_r(x, &sign); }
@@ -109,8 +119,6 @@ __quern_fn float remquof(float a, float b, int* q) { return __builtin_remquof(a,
 __quern_fn float remquo(float a, float b, int* q) { return __builtin_remquof(a, b, q); }
 __quern_fn double nan(const char*) { return __builtin_nan(""); }
 __quern_fn float nanf(const char*) { return __builtin_nanf(""); }
-__quern_fn float powif(float x, int n) { return __builtin_powf(x, (float)n); }
-__quern_fn double powi(double x, int n) { return __builtin_pow(x, (double)n); }
 __quern_fn float pow(float x, int n) { return __builtin_powf(x, (float)n); }
 __quern_fn double pow(double x, int n) { return __builtin_pow(x, (double)n); }
 
@@ -118,9 +126,9 @@ __quern_fn double pow(double x, int n) { return __builtin_pow(x, (double)n); }
     __quern_fn R N(float x) { return EXPRESSION; }                                                           \
     __quern_fn R N(double x) { return EXPRESSION; }                                                          \
     template <class T> __quern_fn R N(T x, typename __quern_integral<T>::type = 0) { return N((double)x); }
-__quern_classify(bool, isnan, __builtin_isnan(x)) __quern_classify(bool, isinf, __builtin_isinf(x))
-__quern_classify(bool, isfinite, __builtin_isfinite(x)) __quern_classify(bool, signbit, __builtin_signbit(x))
-__quern_classify(bool, isnormal, __builtin_isnormal(x))
+__quern_classify(int, isnan, __builtin_isnan(x)) __quern_classify(int, isinf, __builtin_isinf(x))
+__quern_classify(int, isfinite, __builtin_isfinite(x)) __quern_classify(int, signbit, __builtin_signbit(x))
+__quern_classify(int, isnormal, __builtin_isnormal(x))
 #undef __quern_classify
 __quern_fn int __isnan(double x) { return __builtin_isnan(x); }
 __quern_fn int __isnanf(float x) { return __builtin_isnan(x); }

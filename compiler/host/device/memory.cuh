@@ -3,7 +3,16 @@
 #define __quern_load(N) template <class T> __quern_fn T N(const T* p) { return *p; }
 __quern_load(__ldg) __quern_load(__ldcg) __quern_load(__ldca) __quern_load(__ldcs) __quern_load(__ldlu)
 __quern_fn void __quern_fence(int order) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-template <class T> __quern_fn T __ldcv(const T* p) { return *(const volatile T*)p; }
+template <int Alignment> struct __quern_piece { typedef unsigned long long __attribute__((may_alias)) type; };
+template <> struct __quern_piece<4> { typedef unsigned int __attribute__((may_alias)) type; };
+template <> struct __quern_piece<2> { typedef unsigned short __attribute__((may_alias)) type; };
+template <> struct __quern_piece<1> { typedef unsigned char __attribute__((may_alias)) type; };
+template <class T> __quern_fn T __ldcv(const T* p) { // memory is asked again each time
+    typedef typename __quern_piece<alignof(T)>::type Piece;
+    T value;
+    for (unsigned i = 0; i < sizeof(T) / sizeof(Piece); ++i) ((Piece*)&value)[i] = ((const volatile Piece*)p)[i];
+    return value;
+}
 #define __quern_store(N) template <class T> __quern_fn void N(T* p, T v) { *p = v; }
 __quern_store(__stwb) __quern_store(__stcg) __quern_store(__stcs) __quern_store(__stwt)
 #undef __quern_load
@@ -11,6 +20,7 @@ __quern_store(__stwb) __quern_store(__stcg) __quern_store(__stcs) __quern_store(
 __quern_fn void __threadfence() { __quern_fence(0); }
 __quern_fn void __threadfence_block() { __quern_fence(0); }
 __quern_fn void __threadfence_system() { __quern_fence(0); }
+__quern_fn void __threadfence_cluster() { __quern_fence(0); }
 
 // Hooks of the host driver.
 extern "C" {
@@ -33,6 +43,7 @@ __quern_fn void __assert_fail(const char* text, const char* file, unsigned line,
 }
 __quern_fn void __trap() { __quern_trap(); }
 __quern_fn void __brkpt() {}
+__quern_fn void __prof_trigger(int) {}
 __quern_fn void __nanosleep(unsigned) {}
 __quern_fn long long clock64() { return (long long)__builtin_readcyclecounter(); }
 __quern_fn clock_t clock() { return (clock_t)__builtin_readcyclecounter(); }
@@ -40,6 +51,18 @@ __quern_fn unsigned long long __globaltimer() { return __builtin_readcyclecounte
 __quern_fn void* memcpy(void* to, const void* from, size_t n) { return __builtin_memcpy(to, from, n); }
 __quern_fn void* memmove(void* to, const void* from, size_t n) { return __builtin_memmove(to, from, n); }
 __quern_fn void* memset(void* to, int byte, size_t n) { return __builtin_memset(to, byte, n); }
+__quern_fn unsigned short __nv_bswap16(unsigned short x) { return __builtin_bswap16(x); }
+__quern_fn unsigned int __nv_bswap32(unsigned int x) { return __builtin_bswap32(x); }
+__quern_fn unsigned long long __nv_bswap64(unsigned long long x) { return __builtin_bswap64(x); }
+// Shared memory is addressed from its first byte on, as PTX does; everything else by plain pointers.
+extern "C" __shared__ char __quern_shared_base[];
+#define __quern_plain_address(SPACE)                                                                                   \
+    __quern_fn size_t __cvta_generic_to_##SPACE(const void* p) { return (size_t)p; }                                   \
+    __quern_fn void* __cvta_##SPACE##_to_generic(size_t p) { return (void*)p; }
+__quern_plain_address(global) __quern_plain_address(local) __quern_plain_address(constant)
+#undef __quern_plain_address
+inline __device__ size_t __cvta_generic_to_shared(const void* p) { return (size_t)((const char*)p - __quern_shared_base); }
+inline __device__ void* __cvta_shared_to_generic(size_t p) { return __quern_shared_base + p; }
 __quern_fn bool __isGlobal(const void*) { return true; }
 __quern_fn bool __isShared(const void*) { return false; }
 __quern_fn bool __isConstant(const void*) { return false; }

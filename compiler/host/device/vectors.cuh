@@ -22,15 +22,15 @@ __quern_vector(unsigned long long, ulonglong, 8, 16, 16)
 __quern_vector(float, float, 4, 8, 16)
 __quern_vector(double, double, 8, 16, 16)
 #undef __quern_vector
-// Four times eight bytes, aligned by name since CUDA 13.
-#define __quern_vector4(T, N)                                                                                         \
-    struct __align__(16) N##4_16a { T x, y, z, w; };                                                                  \
-    struct __align__(32) N##4_32a { T x, y, z, w; };                                                                  \
-    __quern_fn constexpr N##4_16a make_##N##4_16a(T x, T y, T z, T w) { return {x, y, z, w}; }                        \
-    __quern_fn constexpr N##4_32a make_##N##4_32a(T x, T y, T z, T w) { return {x, y, z, w}; }
-__quern_vector4(long, long) __quern_vector4(unsigned long, ulong) __quern_vector4(long long, longlong)
-__quern_vector4(unsigned long long, ulonglong) __quern_vector4(double, double)
-#undef __quern_vector4
+// Four 8-byte numbers, aligned to 16 or to 32 bytes by name.
+#define __quern_vector_aligned(T, N, A)                                                                                \
+    struct __align__(A) N##4_##A##a { T x, y, z, w; };                                                                 \
+    __quern_fn constexpr N##4_##A##a make_##N##4_##A##a(T x, T y, T z, T w) { return {x, y, z, w}; }
+#define __quern_vector_pair(T, N) __quern_vector_aligned(T, N, 16) __quern_vector_aligned(T, N, 32)
+__quern_vector_pair(long, long) __quern_vector_pair(unsigned long, ulong) __quern_vector_pair(long long, longlong)
+__quern_vector_pair(unsigned long long, ulonglong) __quern_vector_pair(double, double)
+#undef __quern_vector_pair
+#undef __quern_vector_aligned
 
 struct dim3 {
     unsigned int x, y, z;

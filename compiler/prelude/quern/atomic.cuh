@@ -1,7 +1,6 @@
 // Atomics for the element types that CUDA leaves out: int64, float16, bfloat16, and min and max of floats.
 #pragma once
 
-#ifndef __QUERN_HOST__
 #define QUERN_ATOMIC_INT64(name)                                                                                       \
     __device__ inline long long name(long long* place, long long value) {                                              \
         return static_cast<long long>(                                                                                 \
@@ -37,7 +36,6 @@ QUERN_ATOMIC_FLOAT(atomicMax, fmaxf, float, unsigned int, __float_as_uint, __uin
 QUERN_ATOMIC_FLOAT(atomicMin, fmin, double, unsigned long long, __double_as_longlong, __longlong_as_double)
 QUERN_ATOMIC_FLOAT(atomicMax, fmax, double, unsigned long long, __double_as_longlong, __longlong_as_double)
 #undef QUERN_ATOMIC_FLOAT
-#endif
 
 // Two-byte floats: compare and swap of the word around them.
 #define QUERN_ATOMIC_TWO_BYTES(Type)                                                                                   \

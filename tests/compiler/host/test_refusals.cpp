@@ -71,11 +71,13 @@ TEST(Refusals, InlineAssembly) {
     const auto result = compile({"extern \"C\" __global__ void k(int* p) {\n  int r;\n  "
                                  "asm(\"wgmma.fence %0, %laneid;\" : \"=r\"(r));\n  p[0] = r;\n}"});
     EXPECT_EQ(result.status, QUERN_CC_REFUSED);
-    EXPECT_TRUE(has(result.log, "kernel.cu:3:") && has(result.log, "assembly")) << result.log;
+    EXPECT_TRUE(has(result.log, "kernel.cu:3:7: error: the PTX instruction 'wgmma.fence'") &&
+                has(result.log, "kernel 'k'"))
+        << result.log;
     const auto half = compile({"extern \"C\" __global__ void k(short* p) {\n  short r;\n  "
                                "asm(\"wgmma.fence %0, 1;\" : \"=h\"(r));\n  p[0] = r;\n}"});
     EXPECT_EQ(half.status, QUERN_CC_REFUSED);
-    EXPECT_TRUE(has(half.log, "kernel.cu:3:") && has(half.log, "assembly")) << half.log;
+    EXPECT_TRUE(has(half.log, "kernel.cu:3:") && has(half.log, "'wgmma.fence'")) << half.log;
 }
 
 // Every letter of PTX, every width behind it, text with its braces and bars, names of special
