@@ -1,11 +1,35 @@
 // See where.h.
 #include "compiler/host/where.h"
+#include <clang/Basic/CharInfo.h>
 #include <clang/Basic/SourceManager.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Metadata.h>
 
 namespace quern::host {
+namespace {
+
+// From where a line of an asm text begins to its first word: over the \t that people end the line
+// before with, and into the next literal.
+clang::SourceLocation first_word(clang::SourceLocation at, const clang::SourceManager& sources) {
+    bool invalid = false;
+    const char* const text = sources.getCharacterData(at, &invalid);
+    if (invalid)
+        return at;
+    const char* c = text;
+    for (bool inside = true; *c;) {
+        if (*c == '"')
+            inside = !inside;
+        else if (inside && c[0] == '\\' && (c[1] == 't' || c[1] == 'n'))
+            ++c;
+        else if (!clang::isWhitespace(*c))
+            break;
+        ++c;
+    }
+    return at.getLocWithOffset(static_cast<int>(c - text));
+}
+
+} // namespace
 
 std::string place_of(const llvm::Instruction& instruction, const clang::SourceManager& sources,
                      unsigned line) {
@@ -16,8 +40,11 @@ std::string place_of(const llvm::Instruction& instruction, const clang::SourceMa
         node->getOperand(std::min(line, node->getNumOperands() - 1)));
     if (!code)
         return "";
-    const auto where = sources.getPresumedLoc(sources.getExpansionLoc(
-        clang::SourceLocation::getFromRawEncoding(static_cast<unsigned>(code->getZExtValue()))));
+    auto at = sources.getExpansionLoc(
+        clang::SourceLocation::getFromRawEncoding(static_cast<unsigned>(code->getZExtValue())));
+    if (line > 0 && line < node->getNumOperands())
+        at = first_word(at, sources);
+    const auto where = sources.getPresumedLoc(at);
     if (where.isInvalid())
         return "";
     return std::string(where.getFilename()) + ":" + std::to_string(where.getLine()) + ":" +

@@ -276,16 +276,32 @@ Value* saturate(Emitter& e, Type type, Value* value) {
 
 std::string_view take_rounding(Emitter& e) { return e.take_any({"rn", "rz", "rm", "rp"}); }
 
+// The upper half of a float's bits: one more where what is cut off points away from zero.
+static Value* cut_to_brain(Emitter& e, std::string_view rounding, Value* value) {
+    auto* bits = e.build.CreateBitCast(value, e.build.getInt32Ty());
+    auto* lost = e.build.CreateICmpNE(e.build.CreateAnd(bits, 0xffff), e.number(32, 0));
+    auto* negative = e.build.CreateICmpSLT(bits, e.number(32, 0));
+    auto* outward = rounding == "rz"   ? e.build.getFalse()
+                    : rounding == "rm" ? e.build.CreateAnd(lost, negative)
+                                       : e.build.CreateAnd(lost, e.build.CreateNot(negative));
+    auto* upper = e.build.CreateAdd(e.build.CreateLShr(bits, 16),
+                                    e.build.CreateZExt(outward, e.build.getInt32Ty()));
+    auto* result = e.build.CreateSelect(is_nan(e, value), e.number(32, 0x7fff), upper);
+    return e.build.CreateBitCast(e.build.CreateTrunc(result, e.build.getInt16Ty()),
+                                 llvm::Type::getBFloatTy(e.context));
+}
+
 Value* narrow(Emitter& e, Type from, Type to, std::string_view rounding, Value* value) {
-    auto* near = e.build.CreateFPTrunc(value, to.value(e.context));
     if (rounding.empty() || rounding == "rn")
-        return near;
+        return e.build.CreateFPTrunc(value, to.value(e.context));
+    if (to.kind == Type::brain) {
+        if (from.width != 32)
+            e.refuse();
+        return cut_to_brain(e, rounding, value);
+    }
+    auto* near = e.build.CreateFPTrunc(value, to.value(e.context));
     // One step back where the nearest lies on the wrong side. Bits count away from zero.
-    Value* back = near;
-    if (to.kind == Type::brain)
-        back = e.build.CreateFPExt(back, Type{Type::real, 32}.value(e.context));
-    if (back->getType() != from.value(e.context))
-        back = e.build.CreateFPExt(back, from.value(e.context));
+    auto* back = e.build.CreateFPExt(near, from.value(e.context));
     auto* type = e.build.getIntNTy(to.width);
     auto* bits = e.build.CreateBitCast(near, type);
     auto* negative = e.build.CreateICmpSLT(bits, llvm::ConstantInt::get(type, 0));
