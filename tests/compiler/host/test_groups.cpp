@@ -12,7 +12,7 @@ namespace quern::test {
 namespace {
 
 using Long = long long;
-constexpr unsigned fact_count = 28;
+constexpr unsigned fact_count = 33;
 
 struct Group {
     std::vector<unsigned> threads; // by rank
@@ -51,6 +51,7 @@ std::vector<Long> facts(const Group& group, unsigned rank, const std::vector<int
         return result;
     };
     const auto larger = [](Long a, Long b) { return std::max(a, b); };
+    const auto smaller = [](Long a, Long b) { return std::min(a, b); };
     const int mine = at(rank), operand = operands[group.threads[rank]];
     const unsigned from = static_cast<unsigned>(operand) % size,
                    by = static_cast<unsigned>(operand) % 33;
@@ -86,6 +87,11 @@ std::vector<Long> facts(const Group& group, unsigned rank, const std::vector<int
         static_cast<short>(other) + other + static_cast<unsigned char>(other) + 1,
         Long{other} * 3 + group.threads[from],
         other,
+        fold(0, size, INT64_MAX, smaller),
+        fold(0, size, least, larger),
+        fold(0, size, INT64_MAX, [](Long a, Long b) { return std::min(a, b & 0xffffffff); }),
+        fold(0, size, 0xffffffff, std::bit_and<>()),
+        fold(0, size, 0, std::bit_or<>()),
         1,
     };
 }
@@ -341,22 +347,28 @@ TEST(Groups, TilesOfSeveralWarps) {
 }
 
 TEST(Groups, TilesOfTwoSizesMeetAtOnce) {
-    const auto x = random_ints(1024, 12, 0, 1000);
-    auto expected = x;
-    for (unsigned round = 0; round < 5; ++round) {
-        for (unsigned step = 0; step < 3; ++step) {
-            const auto before = expected;
-            for (unsigned t = 0; t < 1024; ++t)
-                if ((t / 64 % 4 + t / 256 + round) % 2 == 0)
-                    expected[t] += before[t / 64 * 64 + (t + 1) % 64];
+    for (unsigned size : {128U, 256U, 512U})
+        for (unsigned part = 64; part < size; part *= 2) {
+            const auto x = random_ints(1024, size + part, 0, 1000);
+            auto expected = x;
+            for (unsigned round = 0; round < 5; ++round) {
+                for (unsigned step = 0; step < 3; ++step) {
+                    const auto before = expected;
+                    for (unsigned t = 0; t < 1024; ++t)
+                        if ((t % size / part + t / size + round) % 2 == 0)
+                            expected[t] += before[t / part * part + (t + 1) % part];
+                }
+                const auto before = expected;
+                for (unsigned t = 0; t < 1024; ++t)
+                    expected[t] =
+                        (before[t] + before[t / size * size + (t + 77) % size]) & 0xffffff;
+            }
+            std::vector<int> out(1024);
+            const auto name = "_Z9two_sizesILi" + std::to_string(size) + "ELi" +
+                              std::to_string(part) + "EEvPKiPi";
+            ASSERT_EQ(groups().launch(name, {{1}, {1024}}, x.data(), out.data()), CUDA_SUCCESS);
+            EXPECT_EQ(out, expected) << size << " and " << part;
         }
-        const auto before = expected;
-        for (unsigned t = 0; t < 1024; ++t)
-            expected[t] = (before[t] + before[t / 256 * 256 + (t + 77) % 256]) & 0xffffff;
-    }
-    std::vector<int> out(1024);
-    ASSERT_EQ(groups().launch("two_sizes", {{1}, {1024}}, x.data(), out.data()), CUDA_SUCCESS);
-    EXPECT_EQ(out, expected);
 }
 
 TEST(Groups, GridsScanAndSayWhereTheyAre) {

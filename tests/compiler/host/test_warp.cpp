@@ -309,5 +309,47 @@ TEST(Warp, LanesTogetherTakeEachTicketOnce) {
     EXPECT_EQ(count, static_cast<int>(sorted.size()));
 }
 
+TEST(Warp, LanesCallEachOtherUntilNobodyIsLeft) {
+    for (const Dim& shape : {Dim{32}, Dim{45}, Dim{16, 16}, Dim{7, 9}}) {
+        const unsigned threads = shape.x * shape.y;
+        std::mt19937 random(threads);
+        std::vector<int> x(threads);
+        for (int& key : x)
+            key = static_cast<int>(pick(random, 6));
+        std::vector<unsigned> out(threads);
+        ASSERT_EQ(warp().launch("peers", {{1}, shape}, x.data(), out.data()), CUDA_SUCCESS);
+        for (unsigned t = 0; t < threads; ++t) {
+            unsigned same = 0;
+            for (unsigned u = t / 32 * 32; u < std::min(threads, t / 32 * 32 + 32); ++u)
+                same |= static_cast<unsigned>(x[u] == x[t]) << u % 32;
+            ASSERT_EQ(out[t], same) << t << " of " << threads;
+        }
+    }
+}
+
+TEST(Warp, NarrowTypes) {
+    const auto x = random_values<int>(64, 77);
+    std::vector<int> out(6 * 64);
+    ASSERT_EQ(warp().launch("narrow", {{1}, {64}}, x.data(), out.data()), CUDA_SUCCESS);
+    for (unsigned t = 0; t < 64; ++t) {
+        const unsigned lane = t % 32, first = t - lane;
+        int sum = 0;
+        unsigned same = 0;
+        for (unsigned u = first; u < first + 32; ++u) {
+            sum += static_cast<signed char>(x[u]);
+            same |= static_cast<unsigned>(static_cast<short>(x[u]) == static_cast<short>(x[t]))
+                    << u % 32;
+        }
+        const int expected[] = {static_cast<signed char>(x[first + (lane + 1) % 32]),
+                                static_cast<unsigned char>(x[lane < 2 ? t : t - 2]),
+                                static_cast<short>(x[first + (lane ^ 3)]),
+                                x[lane > 27 ? t : t + 4] & 1,
+                                sum,
+                                static_cast<int>(same)};
+        for (unsigned k = 0; k < 6; ++k)
+            ASSERT_EQ(out[6 * t + k], expected[k]) << t << " fact " << k;
+    }
+}
+
 } // namespace
 } // namespace quern::test

@@ -6,7 +6,7 @@
 #include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;
 
-constexpr int fact_count = 28;
+constexpr int fact_count = 33;
 struct Odd { short a; double b; unsigned char c[9]; };
 struct Large { long long word[4]; };
 
@@ -50,6 +50,11 @@ template <class Group> __device__ void facts(const Group& group, const int* x, c
     group.sync();
     *out++ = kept[group.shfl(t, from)];
     group.sync();
+    *out++ = cg::reduce(group, value, cg::less<int>());
+    *out++ = cg::reduce(group, value, cg::greater<int>());
+    *out++ = cg::reduce(group, (unsigned)value, cg::less<unsigned>());
+    *out++ = cg::reduce(group, (unsigned)value, cg::bit_and<unsigned>());
+    *out++ = cg::reduce(group, value, cg::bit_or<int>());
     const bool first = group.thread_rank() == 0;
     *out++ = cg::invoke_one_broadcast(group, [&] { return first ? value + 0.25f : -1.0f; }) == group.shfl(value, 0) + 0.25f;
 }
@@ -158,28 +163,34 @@ template <unsigned Size> __device__ void large(const int* x, const int* operand,
     }
 LARGE(64) LARGE(128) LARGE(256) LARGE(512)
 
-// Tiles of two sizes meet at the same time: every second quarter of a tile goes ahead.
-extern "C" __global__ void two_sizes(const int* x, int* out) {
+// Tiles of two sizes meet at the same time: every second part of a tile goes ahead.
+template <int Size, int Part> __global__ void two_sizes(const int* x, int* out) {
     __shared__ int kept[1024];
-    const auto tile = cg::tiled_partition<256>(cg::this_thread_block());
-    const auto quarter = cg::tiled_partition<64>(tile);
+    const auto tile = cg::tiled_partition<Size>(cg::this_thread_block());
+    const auto part = cg::tiled_partition<Part>(tile);
     const unsigned t = place();
     int value = x[t];
     for (int round = 0; round < 5; ++round) {
-        if ((quarter.meta_group_rank() + tile.meta_group_rank() + round) % 2 == 0)
+        if ((part.meta_group_rank() + tile.meta_group_rank() + round) % 2 == 0)
             for (int i = 0; i < 3; ++i) {
                 kept[t] = value;
-                quarter.sync();
-                value += kept[t / 64 * 64 + (t + 1) % 64];
-                quarter.sync();
+                part.sync();
+                value += kept[t / Part * Part + (t + 1) % Part];
+                part.sync();
             }
         kept[t] = value;
         tile.sync();
-        value = (value + kept[t / 256 * 256 + (t + 77) % 256]) & 0xffffff;
+        value = (value + kept[t / Size * Size + (t + 77) % Size]) & 0xffffff;
         tile.sync();
     }
     out[t] = value;
 }
+template __global__ void two_sizes<128, 64>(const int*, int*);
+template __global__ void two_sizes<256, 64>(const int*, int*);
+template __global__ void two_sizes<256, 128>(const int*, int*);
+template __global__ void two_sizes<512, 64>(const int*, int*);
+template __global__ void two_sizes<512, 128>(const int*, int*);
+template __global__ void two_sizes<512, 256>(const int*, int*);
 
 // A prefix sum over the whole grid, by blocks that wait for the grid twice; and what a grid says of itself.
 extern "C" __global__ void grid_scan(const int* x, int* y, int* of_block, unsigned long long* where) {

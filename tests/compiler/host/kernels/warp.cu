@@ -114,3 +114,36 @@ extern "C" __global__ void tickets(const int* x, int* count, int* taken, unsigne
         together[t] = active;
     }
 }
+
+// Lanes with equal keys find each other: round by round the first lane left calls its key, who has it goes.
+extern "C" __global__ void peers(const int* x, unsigned* out) {
+    const int t = threadIdx.x + blockDim.x * threadIdx.y;
+    const int key = x[t];
+    unsigned mine = 0;
+    while (true) {
+        const unsigned left = __activemask();
+        const int called = __shfl_sync(left, key, __ffs(left) - 1);
+        mine = __ballot_sync(left, key == called);
+        if (key == called) break;
+    }
+    out[t] = mine;
+}
+
+// Narrow types go as int, as the overloads of CUDA have it.
+extern "C" __global__ void narrow(const int* x, int* out) {
+    const int t = threadIdx.x;
+    const signed char a = (signed char)x[t];
+    const unsigned char b = (unsigned char)x[t];
+    const short c = (short)x[t];
+    const bool d = x[t] & 1;
+    out[6 * t] = __shfl_sync(~0u, a, t + 1);
+    out[6 * t + 1] = __shfl_up_sync(~0u, b, 2);
+    out[6 * t + 2] = __shfl_xor_sync(~0u, c, 3);
+    out[6 * t + 3] = __shfl_down_sync(~0u, d, 4);
+    out[6 * t + 4] = __reduce_add_sync(~0u, a);
+    out[6 * t + 5] = __match_any_sync(~0u, c);
+    const size_t size = x[t];
+    const long long wide = x[t] * 5000000000ll;
+    if (__shfl_sync(~0u, size, 0) != (size_t)x[t / 32 * 32]) out[6 * t] = -1;
+    if (__shfl_sync(~0u, wide, 31) != x[t / 32 * 32 + 31] * 5000000000ll) out[6 * t] = -2;
+}
