@@ -67,14 +67,6 @@ __quern_fn bool __isGlobal(const void*) { return true; }
 __quern_fn bool __isShared(const void*) { return false; }
 __quern_fn bool __isConstant(const void*) { return false; }
 __quern_fn bool __isLocal(const void*) { return false; }
-__quern_fn size_t __cvta_generic_to_global(const void* p) { return (size_t)p; }
-__quern_fn size_t __cvta_generic_to_shared(const void* p) { return (size_t)p; }
-__quern_fn size_t __cvta_generic_to_constant(const void* p) { return (size_t)p; }
-__quern_fn size_t __cvta_generic_to_local(const void* p) { return (size_t)p; }
-__quern_fn void* __cvta_global_to_generic(size_t p) { return (void*)p; }
-__quern_fn void* __cvta_shared_to_generic(size_t p) { return (void*)p; }
-__quern_fn void* __cvta_constant_to_generic(size_t p) { return (void*)p; }
-__quern_fn void* __cvta_local_to_generic(size_t p) { return (void*)p; }
 inline __device__ void* operator new(size_t, void* p) noexcept { return p; }
 inline __device__ void* operator new[](size_t, void* p) noexcept { return p; }
 inline __device__ void operator delete(void*, void*) noexcept {}

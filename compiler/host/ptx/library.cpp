@@ -15,8 +15,12 @@ bool link_ptx_library(const FrontEndInput& user, std::string_view precompiled, P
     Options options;
     options.standard = user.options->standard; // the image's
     options.fmad = false;
-    const FrontEndInput input{
-        {"ptx.cu", "#include \"/quern/ptx.cuh\"\n"}, {}, {}, &options, user.cpu};
+    const FrontEndInput input{.main = {"ptx.cu", "#include \"/quern/ptx.cuh\"\n"},
+                              .headers = {},
+                              .name_expressions = {},
+                              .toolkit_folders = {},
+                              .options = &options,
+                              .cpu = user.cpu};
     Program library;
     if (run_front_end(input, precompiled, program.module->getContext(), library, log) !=
         QUERN_CC_OK)
