@@ -52,4 +52,44 @@ struct HostKernelInfo {
     HostParam params[1];               // param_count of them
 };
 
+// A kernel cut at the places where its threads are held: a region runs from one such place to the
+// next, for threads [first, last) of a block. What a thread keeps in between lies in the frame, an
+// array of 1024 for each value; what all threads agree on lies once, after the frame of its place.
+struct HostRegionCall {
+    void* shared;
+    void* frame;
+    const void* kept;       // what was agreed on where the region begins, and
+    void* keep;             // where the regions that end there write it
+    std::uint8_t* states;   // by thread: the region it runs next
+    std::uint8_t* votes;    // by thread, for the barrier it has come to
+    std::uint32_t* masks;   // by thread, for the lanes it wants to meet: whom,
+    std::uint64_t* values;  // what it brings, later what it gets,
+    std::uint32_t* sources; // and whose value it wants to read
+    std::uint32_t block[3], block_size[3], grid_size[3];
+    std::uint32_t vote; // what came of the last barrier's votes, as its op asked
+};
+using HostRegion = void (*)(const HostRegionCall* call, const void* args, std::uint32_t first,
+                            std::uint32_t last);
+
+enum class HostStop : std::uint32_t {
+    none,
+    block,
+    warp
+};                                                    // whom a thread waits for before its region
+inline constexpr std::uint8_t host_thread_done = 255; // its state after the last region
+inline constexpr std::uint32_t host_most_regions = 200;
+
+struct HostRegionEntry {
+    HostRegion run;
+    HostStop stop;
+    std::uint32_t op; // of the barrier or the warp operation
+    std::uint32_t kept_offset, kept_bytes;
+};
+
+struct HostRegionTable {
+    std::uint32_t count, frame_bytes, kept_bytes;
+    std::uint32_t static_shared_bytes;
+    HostRegionEntry regions[1]; // count of them; the first is the kernel's beginning
+};
+
 } // namespace quern

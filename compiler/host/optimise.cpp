@@ -199,8 +199,11 @@ void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine
 
 void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     auto& module = *program.module;
-    const bool quick = std::all_of(program.kernels.begin(), program.kernels.end(),
-                                   [](const Kernel& kernel) { return kernel.waits; });
+    const bool quick =
+        std::all_of(program.kernels.begin(), program.kernels.end(),
+                    [](const Kernel& kernel) { return kernel.waits && !kernel.in_regions; });
+    const bool regions = std::any_of(program.kernels.begin(), program.kernels.end(),
+                                     [](const Kernel& kernel) { return kernel.in_regions; });
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager graph;
@@ -217,8 +220,10 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     builder.crossRegisterProxies(loops, functions, graph, modules);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
-    passes.addPass(builder.buildPerModuleDefaultPipeline(quick ? llvm::OptimizationLevel::O1
-                                                               : llvm::OptimizationLevel::O2));
+    passes.addPass(builder.buildPerModuleDefaultPipeline(
+        quick     ? llvm::OptimizationLevel::O1
+        : regions ? llvm::OptimizationLevel::O3 // takes branches that all agree on out of loops
+                  : llvm::OptimizationLevel::O2));
     passes.run(module, modules);
     static WithoutReduction gate;
     if (!needs_reduction(module))

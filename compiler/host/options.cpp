@@ -75,7 +75,13 @@ bool precise_division(Options& options, std::string_view value) {
     return true;
 }
 
+bool waiting(Options& options, std::string_view value) {
+    options.regions = value == "regions";
+    return options.regions || value == "fibers";
+}
+
 constexpr Row rows[] = {
+    {"quern-waiting", "quern-waiting", Value::text, waiting}, // quern's own: fibers or regions
     {"define-macro", "D", Value::attached, define},
     {"undefine-macro", "U", Value::attached, undefine},
     {"include-path", "I", Value::attached, folder},

@@ -17,6 +17,7 @@ struct Options {
     bool line_tables = false;
     bool warnings = true;
     bool default_device = false; // what says nothing of its place lies on the device
+    bool regions = false; // cut kernels whose threads wait into regions
 };
 
 // False with `complaint` set: an option nobody knows, or one whose value is missing or not among

@@ -20,14 +20,17 @@ struct Kernel {
     std::uint32_t args_bytes = 0;
     std::uint32_t static_shared_bytes = 0;
     std::uint32_t max_threads = 1024;
-    bool by_thread = false; // reads threadIdx: loops over threads stand around it
-    bool waits = false;     // its threads wait for each other
+    bool by_thread = false;  // reads threadIdx: loops over threads stand around it
+    bool waits = false;      // its threads wait for each other
+    bool in_regions = false; // it was cut where they do
 };
 
 struct Program {
     std::unique_ptr<llvm::Module> module;
     std::vector<Kernel> kernels;
     std::vector<std::string> lowered_names;
+    bool cut_waiting =
+        false; // cut kernels whose threads wait: costs time here, saves it in the run
 };
 
 } // namespace quern::host

@@ -116,6 +116,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     }
     auto& module = *program.module;
     module.setDataLayout(machine->createDataLayout());
+    program.cut_waiting = work.options.regions;
     keep_warps_in_step(program);
     find_waiting_kernels(program);
     define_semantics(module);

@@ -3,19 +3,11 @@
 // runs a copy without the check.
 #include "compiler/host/guard.h"
 #include "compiler/host/passes.h"
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ValueTracking.h>
+#include "compiler/host/regions.h"
+#include "compiler/host/simplify.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/DeadArgumentElimination.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/LoopRotation.h>
-#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <optional>
 
@@ -41,64 +33,6 @@ unsigned block_axes(const Function& thunk) {
         if (!thunk.getArg(first_position + block_at + axes - 1)->use_empty())
             return axes;
     return 0;
-}
-
-class Simplifier {
-  public:
-    explicit Simplifier(llvm::TargetMachine& machine) : builder_(&machine) {
-        builder_.registerModuleAnalyses(modules_);
-        builder_.registerCGSCCAnalyses(graph_);
-        builder_.registerFunctionAnalyses(functions_);
-        builder_.registerLoopAnalyses(loops_);
-        builder_.crossRegisterProxies(loops_, functions_, graph_, modules_);
-    }
-
-    void run(Function& function) {
-        clean(function);
-        if (has_loop(function)) { // small constant loops vanish, so that the loop over threads is
-                                  // the inner one
-            llvm::FunctionPassManager passes;
-            passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
-            passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopFullUnrollPass(2)));
-            passes.run(function, functions_);
-            clean(function);
-        }
-    }
-
-    bool has_loop(Function& function) {
-        return !functions_.getResult<llvm::LoopAnalysis>(function).empty();
-    }
-
-  private:
-    void clean(Function& function) {
-        llvm::FunctionPassManager passes;
-        passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-        passes.addPass(llvm::EarlyCSEPass(true));
-        passes.addPass(llvm::SimplifyCFGPass());
-        passes.addPass(llvm::InstCombinePass());
-        passes.addPass(llvm::SimplifyCFGPass());
-        passes.run(function, functions_);
-    }
-
-    llvm::LoopAnalysisManager loops_;
-    llvm::FunctionAnalysisManager functions_;
-    llvm::CGSCCAnalysisManager graph_;
-    llvm::ModuleAnalysisManager modules_;
-    llvm::PassBuilder builder_;
-};
-
-// Plain accesses of different threads are independent: a race without a barrier in between has no
-// meaning.
-void mark_parallel(Function& body, llvm::MDNode* group) {
-    for (auto& instruction : llvm::instructions(body)) {
-        const Value* pointer = nullptr;
-        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction); load && load->isSimple())
-            pointer = load->getPointerOperand();
-        if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction); store && store->isSimple())
-            pointer = store->getPointerOperand();
-        if (pointer && !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer, 0)))
-            instruction.setMetadata(llvm::LLVMContext::MD_access_group, group);
-    }
 }
 
 bool may_vectorise(Function& body) {
@@ -361,20 +295,25 @@ void emit_info(llvm::Module& module, const Kernel& kernel) {
 void make_row_runners(Program& program, llvm::TargetMachine& machine) {
     std::optional<Simplifier> simplifier;
     for (auto& kernel : program.kernels) {
-        if (kernel.waits)
-            continue;
         kernel.by_thread = reads_thread(*kernel.thunk);
-        if (!kernel.by_thread)
+        if (kernel.waits ? !program.cut_waiting : !kernel.by_thread)
             continue;
         if (!simplifier)
             simplifier.emplace(machine);
-        Runner(program, kernel).emit(&*simplifier);
+        if (const auto regions = cut_in_regions(kernel, *simplifier); !regions.list.empty()) {
+            kernel.in_regions = true;
+            make_region_runner(*program.module, kernel, regions);
+        } else if (!kernel.waits) {
+            Runner(program, kernel).emit(&*simplifier);
+        }
     }
 }
 
 void make_plain_runners(Program& program) {
     for (auto& kernel : program.kernels) {
-        if (kernel.waits)
+        if (kernel.in_regions)
+            kernel.waits = false; // for its host driver it is a kernel like others
+        else if (kernel.waits)
             make_fiber_runner(*program.module, kernel);
         else if (!kernel.by_thread)
             Runner(program, kernel).emit(nullptr);

@@ -15,37 +15,30 @@
 #include <cuda.h>
 #include <sys/mman.h>
 
-// Two stacks change places: keeps what a function must keep, stores the stack's place in *from,
-// goes on where `to` was stored.
-extern "C" void quern_switch_stack(void** from, void* to);
-asm(R"(
-.pushsection .text
-.p2align 4
-.hidden quern_switch_stack
-.globl quern_switch_stack
-.type quern_switch_stack, @function
-quern_switch_stack:
-    pushq %rbp
-    pushq %rbx
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
-    movq %rsp, (%rdi)
-    movq %rsi, %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
-    popq %rbp
-    retq
-.size quern_switch_stack, . - quern_switch_stack
-.popsection
-)");
-
 namespace quern::host {
 namespace {
+
+// Two stacks change places: stores where this one goes on in *from, and goes on at `to`. In line,
+// since the processor foresees a return only to where the last call came from.
+[[gnu::always_inline]] inline void switch_stack(void** from, void* to) {
+    asm volatile("leaq -128(%%rsp), %%rsp\n\t" // past what a leaf function keeps below its stack
+                 "pushq %%rbp\n\t"
+                 "pushq %%rbx\n\t"
+                 "leaq 1f(%%rip), %%rax\n\t"
+                 "pushq %%rax\n\t"
+                 "movq %%rsp, (%%rdi)\n\t"
+                 "movq %%rsi, %%rsp\n\t"
+                 "popq %%rax\n\t"
+                 "jmpq *%%rax\n"
+                 "1:\tpopq %%rbx\n\t"
+                 "popq %%rbp\n\t"
+                 "leaq 128(%%rsp), %%rsp"
+                 : "+D"(from), "+S"(to)
+                 :
+                 : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+                   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+}
 
 constexpr unsigned most_threads = 1024;
 constexpr unsigned idle_rounds = 64; // of nothing but yields, before other blocks get their turn
@@ -197,9 +190,12 @@ void FiberBlock::start(const Shape& shape, std::uint64_t number) {
     status_ = 0;
     votes_ = idle_ = 0;
     const bool guard = shape.stack_bytes >= guarded_stack_bytes;
-    stack_step_ = (shape.stack_bytes + page_bytes - 1) / page_bytes * page_bytes;
-    if (stacks_.reserve(stack_step_ * most_threads))
+    stack_step_ = (shape.stack_bytes + 2 * page_bytes - 1) / page_bytes * page_bytes;
+    if (stacks_.reserve(stack_step_ * most_threads)) {
         guarded_bytes_ = 0;
+        if (!guard) // few entries of the address buffer for a thousand stacks
+            (void)madvise(stacks_.start(), stack_step_ * most_threads, MADV_HUGEPAGE);
+    }
     std::byte* const stacks = stacks_.start();
     if (guard && guarded_bytes_ != stack_step_) {
         for (unsigned i = 0; i < most_threads; ++i)
@@ -223,14 +219,12 @@ void FiberBlock::start(const Shape& shape, std::uint64_t number) {
 void FiberBlock::prepare(unsigned thread) {
     const unsigned number = free_stacks_[--free_count_];
     stacks_of_[thread] = static_cast<std::uint16_t>(number);
-    const std::size_t shift = number % 16 * 192;
+    const std::size_t shift = number * 448 % page_bytes;
     auto* top = stacks_.start() + (number + 1) * stack_step_ - shift;
-    auto** words = reinterpret_cast<void**>(top) - 8;
-    std::fill_n(words, 8, nullptr);
-    // Popped: r15 r14 r13 r12 rbx rbp, then the return address; the stack is then as after a call.
-    words[0] = nullptr;
-    words[6] = reinterpret_cast<void*>(+[] { enter(running); });
-    places_[thread] = words;
+    auto** words = reinterpret_cast<void**>(top) - 4; // the last is aligned as after a call
+    std::fill_n(words, 4, nullptr);
+    words[2] = reinterpret_cast<void*>(+[] { enter(running); });
+    places_[thread] = words + 2;
 }
 
 void FiberBlock::enter(FiberBlock* block) {
@@ -249,20 +243,20 @@ void FiberBlock::leave() {
     set(current_, State::done);
     free_stacks_[free_count_++] = stacks_of_[current_];
     --live_;
-    quern_switch_stack(&places_[current_], home_);
+    switch_stack(&places_[current_], home_);
     std::abort(); // nobody runs a thread that is done
 }
 
 void FiberBlock::abandon(int status) {
     status_ = status;
-    quern_switch_stack(&places_[current_], home_);
+    switch_stack(&places_[current_], home_);
     std::abort();
 }
 
 void FiberBlock::wait(State state) {
     const unsigned self = current_;
     set(self, state);
-    quern_switch_stack(&places_[self], home_);
+    switch_stack(&places_[self], home_);
 }
 
 void FiberBlock::move_all(State from, State to) noexcept {
@@ -351,7 +345,7 @@ bool FiberBlock::run_warp(unsigned warp) {
                 set(thread, State::ready);
             }
             current_ = thread;
-            quern_switch_stack(&home_, places_[thread]);
+            switch_stack(&home_, places_[thread]);
             if (status_ != 0)
                 return true;
             moved |= states_[thread] != State::yielded;
@@ -368,7 +362,7 @@ bool FiberBlock::resolve_warp(unsigned warp, bool complete_only) {
     if (waiting == 0)
         return false;
     const std::uint32_t released =
-        meeting_.resolve(warp * 32, waiting, complete_only ? live_lanes(warp) : waiting);
+        meeting_.resolve(warp * 32, waiting, complete_only ? live_lanes(warp) : 0);
     for (std::uint32_t rest = released; rest != 0; rest &= rest - 1)
         set(warp * 32 + static_cast<unsigned>(std::countr_zero(rest)), State::ready);
     return released != 0;

@@ -3,6 +3,7 @@
 #include "runtime/host/hooks.h"
 
 #include "runtime/host/fibers.h"
+#include "runtime/host/regions.h"
 
 #include <array>
 #include <cstdio>
@@ -59,6 +60,7 @@ const auto& hooks() {
         Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
         Hook{"abort", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__quern_run_fibers", reinterpret_cast<void*>(&quern_host_run_fibers), true},
+        Hook{"__quern_run_regions", reinterpret_cast<void*>(&quern_host_run_regions), true},
         Hook{"__quern_sync_block", reinterpret_cast<void*>(&quern_host_sync_block), false},
         Hook{"__quern_sync_warp", reinterpret_cast<void*>(&quern_host_sync_warp), false},
         Hook{"__quern_active_mask", reinterpret_cast<void*>(&quern_host_active_mask), false},

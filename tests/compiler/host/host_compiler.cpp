@@ -1,5 +1,6 @@
 // See host_compiler.h. The hooks at the end are what the host driver's table offers to objects.
 #include "host_compiler.h"
+#include "runtime/host/regions.h"
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -154,4 +155,9 @@ __attribute__((visibility("default"))) void __quern_assert_fail(const char*, con
     ++quern::test::asserts;
 }
 __attribute__((visibility("default"))) void __quern_trap() { ++quern::test::traps; }
+__attribute__((visibility("default"))) void
+__quern_run_regions(const quern::HostLaunch* launch, const void* args, std::uint64_t first,
+                    std::uint64_t last, void* shared, const quern::HostRegionTable* table) {
+    quern::host::quern_host_run_regions(launch, args, first, last, shared, table);
+}
 }

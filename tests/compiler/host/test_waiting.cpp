@@ -18,9 +18,19 @@ std::vector<int> random_ints(std::size_t count, unsigned seed, int low = -1000, 
     return result;
 }
 
-TEST(Waiting, TreeReductionInDynamicSharedMemory) {
+// Both tiers: threads as fibers, and kernels cut in regions (those that can be).
+class Waiting : public testing::TestWithParam<const char*> {
+  protected:
+    static Source source(std::string text) {
+        return {std::move(text), {std::string("--quern-waiting=") + GetParam()}};
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Waiting, testing::Values("fibers", "regions"),
+                         [](const auto& tier) { return std::string(tier.param); });
+
+TEST_P(Waiting, TreeReductionInDynamicSharedMemory) {
     const DriverProgram program(
-        {R"(extern "C" __global__ void total(const int* x, int* sums, int n) {
+        source(R"(extern "C" __global__ void total(const int* x, int* sums, int n) {
         extern __shared__ int part[];
         int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
         part[t] = i < n ? x[i] : 0;
@@ -30,7 +40,7 @@ TEST(Waiting, TreeReductionInDynamicSharedMemory) {
             __syncthreads();
         }
         if (t == 0) sums[blockIdx.x] = part[0];
-    })"});
+    })"));
     for (unsigned threads : {1U, 2U, 32U, 64U, 256U, 1024U})
         for (int n : {1, 1000, 10000}) {
             const auto x = random_ints(static_cast<std::size_t>(n), threads);
@@ -47,14 +57,15 @@ TEST(Waiting, TreeReductionInDynamicSharedMemory) {
         }
 }
 
-TEST(Waiting, EarlyReturnsAreNotWaitedFor) {
-    const DriverProgram program({R"(extern "C" __global__ void rotate(const int* x, int* y, int n) {
+TEST_P(Waiting, EarlyReturnsAreNotWaitedFor) {
+    const DriverProgram program(
+        source(R"(extern "C" __global__ void rotate(const int* x, int* y, int n) {
         __shared__ int kept[256];
         if (threadIdx.x >= n) return;
         kept[threadIdx.x] = x[threadIdx.x];
         __syncthreads();
         y[threadIdx.x] = kept[(threadIdx.x + 1) % n];
-    })"});
+    })"));
     for (int n : {1, 2, 31, 32, 33, 255, 256}) {
         const auto x = random_ints(256, 5);
         std::vector<int> y(256, -1);
@@ -64,8 +75,8 @@ TEST(Waiting, EarlyReturnsAreNotWaitedFor) {
     }
 }
 
-TEST(Waiting, RestrictDoesNotHideWhatOthersWrite) {
-    const DriverProgram program({R"(extern "C" __global__ void pass_on(int* __restrict__ x) {
+TEST_P(Waiting, RestrictDoesNotHideWhatOthersWrite) {
+    const DriverProgram program(source(R"(extern "C" __global__ void pass_on(int* __restrict__ x) {
         int t = threadIdx.x;
         for (int step = 0; step < 10; ++step) {
             int next = x[(t + 1) % blockDim.x];
@@ -73,7 +84,7 @@ TEST(Waiting, RestrictDoesNotHideWhatOthersWrite) {
             x[t] = next + 1;
             __syncthreads();
         }
-    })"});
+    })"));
     auto x = random_ints(100, 6);
     auto expected = x;
     for (int step = 0; step < 10; ++step) {
@@ -85,8 +96,8 @@ TEST(Waiting, RestrictDoesNotHideWhatOthersWrite) {
     EXPECT_EQ(x, expected);
 }
 
-TEST(Waiting, BarriersInDivergentButLegalFlowAndInDeviceFunctions) {
-    const DriverProgram program({R"(
+TEST_P(Waiting, BarriersInDivergentButLegalFlowAndInDeviceFunctions) {
+    const DriverProgram program(source(R"(
     __device__ __noinline__ int meet(int* kept, int value) {
         kept[threadIdx.x] = value;
         __syncthreads();
@@ -106,7 +117,7 @@ TEST(Waiting, BarriersInDivergentButLegalFlowAndInDeviceFunctions) {
             while (true) { if (i++ == depth) break; value = meet(kept, value * 3); }
         }
         x[threadIdx.x] = value;
-    })"});
+    })"));
     for (int depth : {0, 1, 2, 3, 6, 7}) {
         auto x = random_ints(128, 7, -9, 9), expected = x;
         for (int step = 0; step < depth; ++step) {
@@ -119,8 +130,8 @@ TEST(Waiting, BarriersInDivergentButLegalFlowAndInDeviceFunctions) {
     }
 }
 
-TEST(Waiting, VotesOfTheBlock) {
-    const DriverProgram program({R"(extern "C" __global__ void votes(const int* x, int* out) {
+TEST_P(Waiting, VotesOfTheBlock) {
+    const DriverProgram program(source(R"(extern "C" __global__ void votes(const int* x, int* out) {
         int t = threadIdx.x + blockDim.x * threadIdx.y;
         for (int round = 0; round < 3; ++round) {
             int p = x[t] > round * 300;
@@ -129,7 +140,7 @@ TEST(Waiting, VotesOfTheBlock) {
             if (t == 7) { out[3 * round + 1] = all; out[3 * round + 2] = any; out[3 * round + 3] = out[0]; }
             __syncthreads();
         }
-    })"});
+    })"));
     const auto x = random_ints(96, 8);
     std::vector<int> out(10);
     ASSERT_EQ(program.launch("votes", {{1}, {12, 8}}, x.data(), out.data()), CUDA_SUCCESS);
@@ -142,8 +153,8 @@ TEST(Waiting, VotesOfTheBlock) {
     }
 }
 
-TEST(Waiting, WholeGridsWait) {
-    const DriverProgram program({R"(
+TEST_P(Waiting, WholeGridsWait) {
+    const DriverProgram program(source(R"(
     extern "C" __device__ void __quern_sync_grid();
     extern "C" __global__ void smooth(int* a, int* b, int n, int steps) {
         __shared__ int edge[64];
@@ -155,7 +166,7 @@ TEST(Waiting, WholeGridsWait) {
             if (i < n) a[edge[threadIdx.x]] = b[i] & 0xffff;
             __quern_sync_grid();
         }
-    })"});
+    })"));
     const int n = 1000, steps = 7;
     auto a = random_ints(n, 9), expected = a;
     std::vector<int> b(n);
@@ -173,8 +184,8 @@ TEST(Waiting, WholeGridsWait) {
 }
 
 // Written when warps moved in step; still right where their compilers keep it so.
-TEST(Waiting, VolatileSharedMemoryKeepsWarpsInStep) {
-    const DriverProgram program({R"(
+TEST_P(Waiting, VolatileSharedMemoryKeepsWarpsInStep) {
+    const DriverProgram program(source(R"(
     __device__ void finish(volatile int* part, int t) {
         part[t] += part[t + 32]; part[t] += part[t + 16]; part[t] += part[t + 8];
         part[t] += part[t + 4]; part[t] += part[t + 2]; part[t] += part[t + 1];
@@ -190,7 +201,7 @@ TEST(Waiting, VolatileSharedMemoryKeepsWarpsInStep) {
         }
         if (t < 32) finish(part, t);
         if (t == 0) sums[blockIdx.x] = part[0];
-    })"});
+    })"));
     const auto x = random_ints(256 * 5, 11);
     std::vector<int> sums(5);
     ASSERT_EQ(program.launch("total", {{5}, {256}}, x.data(), sums.data()), CUDA_SUCCESS);
@@ -198,8 +209,8 @@ TEST(Waiting, VolatileSharedMemoryKeepsWarpsInStep) {
         EXPECT_EQ(sums[b], std::accumulate(x.begin() + 256 * b, x.begin() + 256 * (b + 1), 0));
 }
 
-TEST(Waiting, SpinningThreadsLetOthersGoOn) {
-    const DriverProgram program({R"(
+TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
+    const DriverProgram program(source(R"(
     extern "C" __global__ void chain(volatile int* flags, int* order, int n) {
         int i = blockIdx.x * blockDim.x + threadIdx.x, later = n - 1 - i; // the last one begins
         if (i >= n) return;
@@ -220,7 +231,7 @@ TEST(Waiting, SpinningThreadsLetOthersGoOn) {
             __syncthreads();
         }
         seen[blockIdx.x * 32 + threadIdx.x] = kept[threadIdx.x];
-    })"});
+    })"));
     for (int n : {1, 33, 700}) {
         std::vector<int> flags(n + 1), order(n + 1, -1);
         ASSERT_EQ(program.launch("chain", {{8}, {96}}, flags.data(), order.data(), n),
@@ -235,8 +246,8 @@ TEST(Waiting, SpinningThreadsLetOthersGoOn) {
     EXPECT_EQ(seen, std::vector<int>(32 * 40, 3));
 }
 
-TEST(Waiting, TrapsEndTheLaunchAndNothingElse) {
-    const DriverProgram program({R"(
+TEST_P(Waiting, TrapsEndTheLaunchAndNothingElse) {
+    const DriverProgram program(source(R"(
     extern "C" __global__ void fail(int* x, int at) {
         __shared__ int kept[64];
         kept[threadIdx.x] = x[threadIdx.x];
@@ -244,7 +255,7 @@ TEST(Waiting, TrapsEndTheLaunchAndNothingElse) {
         if (kept[63 - threadIdx.x] == at) __trap();
         __syncthreads();
         x[threadIdx.x] = kept[63 - threadIdx.x];
-    })"});
+    })"));
     std::vector<int> x(64);
     std::iota(x.begin(), x.end(), 0);
     EXPECT_EQ(program.launch("fail", {{1}, {64}}, x.data(), 40), CUDA_ERROR_LAUNCH_FAILED);
@@ -253,12 +264,12 @@ TEST(Waiting, TrapsEndTheLaunchAndNothingElse) {
         EXPECT_EQ(x[i], 63 - i);
 }
 
-TEST(Waiting, ThreadsThatNeverMeetAreReported) {
-    const DriverProgram program({R"(extern "C" __global__ void stuck(int* x) {
+TEST_P(Waiting, ThreadsThatNeverMeetAreReported) {
+    const DriverProgram program(source(R"(extern "C" __global__ void stuck(int* x) {
         if (threadIdx.x == 0) __barrier_sync_count(1, 64);
         else __syncthreads();
         x[0] = 1;
-    })"});
+    })"));
     int x = 0;
     EXPECT_EQ(program.launch("stuck", {{1}, {32}}, &x), CUDA_ERROR_LAUNCH_TIMEOUT);
     EXPECT_EQ(x, 0);

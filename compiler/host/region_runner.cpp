@@ -1,0 +1,206 @@
+// Loops over the threads of a block around each region. Threads of a row are the inner loop: LLVM's
+// vectoriser works on that one.
+#include "compiler/host/passes.h"
+#include "compiler/host/regions.h"
+#include <llvm/IR/IRBuilder.h>
+
+namespace quern::host {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+class RegionRunner {
+  public:
+    RegionRunner(llvm::Module& module, const Kernel& kernel, const Region& region, unsigned number)
+        : region_(region), context_(module.getContext()), build_(context_) {
+        auto* pointer = build_.getPtrTy();
+        auto* word = build_.getInt32Ty();
+        runner_ = llvm::Function::Create(
+            llvm::FunctionType::get(build_.getVoidTy(), {pointer, pointer, word, word}, false),
+            llvm::GlobalValue::InternalLinkage,
+            "__quern_region_" + llvm::Twine(number) + "_" + kernel.name, module);
+        for (const auto& attribute : region.body->getAttributes().getFnAttrs())
+            if (attribute.isStringAttribute())
+                runner_->addFnAttr(attribute);
+        runner_->addFnAttr(llvm::Attribute::NoUnwind);
+        for (unsigned index : {0U, 1U}) {
+            runner_->addParamAttr(index, llvm::Attribute::NoAlias);
+            runner_->addParamAttr(index, llvm::Attribute::ReadOnly);
+            runner_->addParamAttr(index, llvm::Attribute::NoUndef);
+        }
+        runner_->addDereferenceableParamAttr(0, sizeof(HostRegionCall));
+        if (kernel.args_bytes)
+            runner_->addDereferenceableParamAttr(1, kernel.args_bytes);
+        group_ = llvm::MDNode::getDistinct(context_, {});
+    }
+
+    llvm::Function* emit() {
+        mark_parallel(*region_.body, group_);
+        auto *entry = block("entry"), *rows = block("row"), *threads = block("thread"),
+             *row_done = block("row_done"), *exit = block("exit");
+        build_.SetInsertPoint(entry);
+        auto *first = runner_->getArg(2), *last = runner_->getArg(3);
+        values_ = {runner_->getArg(1), pointer_field(offsetof(HostRegionCall, shared))};
+        values_.resize(region_arguments);
+        for (unsigned axis = 0; axis < 3; ++axis) {
+            position(3, axis) =
+                word_field(offsetof(HostRegionCall, block) + 4 * axis, 0x7fffffff, 0);
+            position(6, axis) =
+                word_field(offsetof(HostRegionCall, block_size) + 4 * axis, 1025, 1);
+            position(9, axis) =
+                word_field(offsetof(HostRegionCall, grid_size) + 4 * axis, 0x7fffffff, 1);
+        }
+        values_[frame_at] = pointer_field(offsetof(HostRegionCall, frame));
+        values_[kept_at] = pointer_field(offsetof(HostRegionCall, kept));
+        values_[keep_at] = pointer_field(offsetof(HostRegionCall, keep));
+        values_[call_at] = runner_->getArg(0);
+        auto* states = pointer_field(offsetof(HostRegionCall, states));
+        auto* row_size = position(6, 0);
+        auto* first_row = build_.CreateUDiv(first, row_size);
+        auto* first_y = build_.CreateURem(first_row, position(6, 1));
+        auto* first_z = build_.CreateUDiv(first_row, position(6, 1));
+        auto* row_start =
+            build_.CreateNUWMul(first_row, row_size); // the number of its first thread
+        build_.CreateBr(rows);
+
+        build_.SetInsertPoint(rows);
+        auto *at = build_.CreatePHI(build_.getInt32Ty(), 2),
+             *start = build_.CreatePHI(build_.getInt32Ty(), 2),
+             *y = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.y"),
+             *z = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.z");
+        at->addIncoming(first, entry);
+        y->addIncoming(first_y, entry);
+        z->addIncoming(first_z, entry);
+        start->addIncoming(row_start, entry);
+        position(0, 1) = y;
+        position(0, 2) = z;
+        auto* from = build_.CreateSub(at, start, "", true, true);
+        auto* row_end = build_.CreateAdd(start, row_size, "", true, true);
+        auto* end = build_.CreateSelect(build_.CreateICmpULT(row_end, last), row_end, last);
+        auto* to = build_.CreateSub(end, start, "", true, true);
+        build_.CreateBr(threads);
+
+        build_.SetInsertPoint(threads);
+        auto* x = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.x");
+        x->addIncoming(from, rows);
+        position(0, 0) = x;
+        auto* number = build_.CreateAdd(start, x, "thread", true, true);
+        values_[number_at] = number;
+        auto* state =
+            build_.CreateTrunc(build_.CreateCall(region_.body, values_), build_.getInt8Ty());
+        auto* place = build_.CreateInBoundsGEP(build_.getInt8Ty(), states,
+                                               build_.CreateZExt(number, build_.getInt64Ty()));
+        build_.CreateStore(state, place)->setMetadata(llvm::LLVMContext::MD_access_group, group_);
+        auto* next = build_.CreateAdd(x, build_.getInt32(1), "", true, true);
+        x->addIncoming(next, threads);
+        build_.CreateCondBr(build_.CreateICmpULT(next, to), threads, row_done)
+            ->setMetadata(llvm::LLVMContext::MD_loop, loop_facts());
+
+        build_.SetInsertPoint(row_done);
+        auto* next_y = build_.CreateAdd(y, build_.getInt32(1), "", true, true);
+        auto* wraps = build_.CreateICmpEQ(next_y, position(6, 1));
+        y->addIncoming(build_.CreateSelect(wraps, build_.getInt32(0), next_y), row_done);
+        z->addIncoming(
+            build_.CreateAdd(z, build_.CreateZExt(wraps, build_.getInt32Ty()), "", true, true),
+            row_done);
+        at->addIncoming(end, row_done);
+        start->addIncoming(row_end, row_done);
+        build_.CreateCondBr(build_.CreateICmpULT(end, last), rows, exit);
+        build_.SetInsertPoint(exit);
+        build_.CreateRetVoid();
+        return runner_;
+    }
+
+  private:
+    Value*& position(unsigned what, unsigned axis) { return values_[first_position + what + axis]; }
+    BasicBlock* block(const char* name) { return BasicBlock::Create(context_, name, runner_); }
+
+    llvm::LoadInst* field(llvm::Type* type, std::size_t offset) {
+        auto* load = build_.CreateLoad(type, build_.CreateConstInBoundsGEP1_64(
+                                                 build_.getInt8Ty(), runner_->getArg(0), offset));
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+        load->setMetadata(llvm::LLVMContext::MD_noundef, llvm::MDNode::get(context_, {}));
+        return load;
+    }
+    Value* pointer_field(std::size_t offset) { return field(build_.getPtrTy(), offset); }
+    Value* word_field(std::size_t offset, unsigned limit, unsigned least) {
+        auto* load = field(build_.getInt32Ty(), offset);
+        load->setMetadata(
+            llvm::LLVMContext::MD_range,
+            llvm::MDNode::get(context_, {llvm::ConstantAsMetadata::get(build_.getInt32(least)),
+                                         llvm::ConstantAsMetadata::get(build_.getInt32(limit))}));
+        return load;
+    }
+
+    llvm::MDNode* loop_facts() {
+        const auto text = [&](const char* name) { return llvm::MDString::get(context_, name); };
+        auto* node = llvm::MDNode::getDistinct(
+            context_,
+            {nullptr, llvm::MDNode::get(context_, text("llvm.loop.mustprogress")),
+             llvm::MDNode::get(context_, {text("llvm.loop.parallel_accesses"), group_}),
+             llvm::MDNode::get(context_, {text("llvm.loop.interleave.count"),
+                                          llvm::ConstantAsMetadata::get(build_.getInt32(1))}),
+             llvm::MDNode::get(context_, text("llvm.loop.unroll.disable"))});
+        node->replaceOperandWith(0, node);
+        return node;
+    }
+
+    const Region& region_;
+    llvm::LLVMContext& context_;
+    llvm::IRBuilder<> build_;
+    llvm::Function* runner_;
+    llvm::MDNode* group_;
+    llvm::SmallVector<Value*, 20> values_;
+};
+
+} // namespace
+
+void make_region_runner(llvm::Module& module, Kernel& kernel, const Regions& regions) {
+    auto& context = module.getContext();
+    llvm::IRBuilder<> build(context);
+    auto* pointer = build.getPtrTy();
+    auto* word = build.getInt32Ty();
+    auto* wide = build.getInt64Ty();
+    auto* row_type = llvm::StructType::get(context, {pointer, word, word, word, word});
+    llvm::SmallVector<llvm::Constant*, 8> rows;
+    for (unsigned i = 0; i < regions.list.size(); ++i) {
+        const auto& region = regions.list[i];
+        rows.push_back(llvm::ConstantStruct::get(
+            row_type,
+            {RegionRunner(module, kernel, region, i).emit(),
+             build.getInt32(static_cast<std::uint32_t>(region.stop)), build.getInt32(region.op),
+             build.getInt32(region.kept_offset), build.getInt32(region.kept_bytes)}));
+    }
+    auto* list_type = llvm::ArrayType::get(row_type, rows.size());
+    auto* table_type = llvm::StructType::get(context, {word, word, word, word, list_type});
+    auto* table = new llvm::GlobalVariable(
+        module, table_type, true, llvm::GlobalValue::InternalLinkage,
+        llvm::ConstantStruct::get(table_type,
+                                  {build.getInt32(static_cast<std::uint32_t>(rows.size())),
+                                   build.getInt32(static_cast<std::uint32_t>(regions.frame_bytes)),
+                                   build.getInt32(regions.kept_bytes),
+                                   build.getInt32(kernel.static_shared_bytes),
+                                   llvm::ConstantArray::get(list_type, rows)}),
+        "__quern_regions_" + kernel.name);
+    table->setAlignment(llvm::Align(8));
+
+    auto* runner = llvm::Function::Create(
+        llvm::FunctionType::get(build.getVoidTy(), {pointer, pointer, wide, wide, pointer}, false),
+        llvm::GlobalValue::ExternalLinkage, "__quern_run_" + kernel.name, module);
+    runner->addFnAttr(llvm::Attribute::NoUnwind);
+    build.SetInsertPoint(BasicBlock::Create(context, "entry", runner));
+    auto hook = module.getOrInsertFunction(
+        "__quern_run_regions",
+        llvm::FunctionType::get(build.getVoidTy(), {pointer, pointer, wide, wide, pointer, pointer},
+                                false));
+    llvm::SmallVector<Value*, 8> values;
+    for (auto& argument : runner->args())
+        values.push_back(&argument);
+    values.push_back(table);
+    build.CreateCall(hook, values);
+    build.CreateRetVoid();
+    kernel.thunk->setLinkage(llvm::GlobalValue::InternalLinkage); // nobody calls it any more
+}
+
+} // namespace quern::host

@@ -1,0 +1,577 @@
+// Cuts a kernel at the places where its threads are held. Values that live over such a place are
+// kept: once for the block where all threads agree on them, in the frame, by thread, where not;
+// what is cheap to compute from the kernel's arguments and positions is computed again, so that the
+// optimiser sees how addresses follow the thread.
+#include "compiler/host/regions.h"
+#include "compiler/host/agreement.h"
+#include "compiler/host/passes.h"
+#include "compiler/host/reach.h"
+#include "compiler/host/waits.h"
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SetVector.h>
+#include <llvm/IR/AttributeMask.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <map>
+#include <optional>
+
+namespace quern::host {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::CallInst;
+using llvm::Function;
+using llvm::Instruction;
+using llvm::Value;
+
+constexpr std::uint64_t most_threads = 1024;
+constexpr std::uint64_t largest_frame = 64 << 20;
+
+struct Stop {
+    CallInst* call;
+    BasicBlock* resume = nullptr; // begins right after the call
+    HostStop kind;
+    std::uint32_t op;
+};
+
+std::optional<Stop> as_stop(CallInst& call) {
+    const auto* callee = call.getCalledFunction();
+    if (!callee)
+        return std::nullopt;
+    const auto name = callee->getName();
+    if (name == step_marker)
+        return Stop{&call, nullptr, HostStop::none, 0};
+    if (name == join_marker)
+        return Stop{&call, nullptr, HostStop::block, 0};
+    if (name != "__quern_sync_block" && name != "__quern_sync_warp")
+        return std::nullopt;
+    const auto* op = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
+    if (!op)
+        return std::nullopt;
+    return Stop{&call, nullptr, name.ends_with("block") ? HostStop::block : HostStop::warp,
+                static_cast<std::uint32_t>(op->getZExtValue())};
+}
+
+// The body with a region's arguments, returning the state that follows.
+Function* with_region_arguments(Function& thunk) {
+    auto& context = thunk.getContext();
+    auto* pointer = llvm::PointerType::get(context, 0);
+    auto* word = llvm::Type::getInt32Ty(context);
+    llvm::SmallVector<llvm::Type*, 20> params(thunk.getFunctionType()->params());
+    params.append({pointer, pointer, pointer, pointer, word});
+    auto* body = Function::Create(llvm::FunctionType::get(word, params, false),
+                                  llvm::GlobalValue::InternalLinkage, thunk.getName() + ".regions",
+                                  thunk.getParent());
+    llvm::ValueToValueMapTy map;
+    for (auto& argument : thunk.args())
+        map[&argument] = body->getArg(argument.getArgNo());
+    llvm::SmallVector<llvm::ReturnInst*, 4> returns;
+    llvm::CloneFunctionInto(body, &thunk, map, llvm::CloneFunctionChangeType::LocalChangesOnly,
+                            returns);
+    for (unsigned i = 0; i < 2; ++i)
+        body->removeParamAttr(i, llvm::Attribute::NoAlias);
+    body->removeRetAttrs(llvm::AttributeFuncs::typeIncompatible(word));
+    for (auto* leave : returns) {
+        llvm::ReturnInst::Create(context, llvm::ConstantInt::get(word, host_thread_done), leave);
+        leave->eraseFromParent();
+    }
+    return body;
+}
+
+bool is_cheap(const Instruction& instruction) {
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+        return load->getMetadata(llvm::LLVMContext::MD_invariant_load) != nullptr;
+    if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+        return call->doesNotAccessMemory() && call->getType()->isIntegerTy();
+    switch (instruction.getOpcode()) {
+    case Instruction::UDiv:
+    case Instruction::SDiv:
+    case Instruction::URem:
+    case Instruction::SRem:
+        return llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
+    default:
+        break;
+    }
+    return (llvm::isa<llvm::BinaryOperator>(instruction) &&
+            instruction.getType()->isIntOrIntVectorTy()) ||
+           llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::ICmpInst>(instruction) ||
+           llvm::isa<llvm::SelectInst>(instruction) ||
+           llvm::isa<llvm::GetElementPtrInst>(instruction) ||
+           llvm::isa<llvm::FreezeInst>(instruction);
+}
+
+// How to compute a value again: a copy of its instruction, and what its operands were.
+struct Recipe {
+    Instruction* model;
+    llvm::SmallVector<Value*, 4> operands;
+};
+
+class Cutter {
+  public:
+    Cutter(Function& body, Simplifier& simplifier)
+        : body_(body), simplifier_(simplifier), data_(body.getParent()->getDataLayout()),
+          build_(body.getContext()) {}
+
+    // What was made for the work and is not part of the result.
+    ~Cutter() {
+        for (auto& [value, recipe] : recipes_)
+            recipe.model->deleteValue();
+    }
+    Cutter(const Cutter&) = delete;
+    Cutter& operator=(const Cutter&) = delete;
+
+    Regions cut() {
+        Regions regions;
+        move_variables_to_frame();
+        find_stops();
+        if (stops_.size() + 1 > host_most_regions)
+            return regions;
+        find_live_values();
+        decide_where_to_keep();
+        if (frame_bytes_ > largest_frame)
+            return regions;
+        demote();
+        std::uint32_t kept = 0;
+        for (int i = -1; i < static_cast<int>(stops_.size()); ++i) {
+            Region region;
+            if (i >= 0)
+                region = {nullptr, stops_[i].kind, stops_[i].op, kept, kept_bytes_[i]};
+            kept_offset_.push_back(kept);
+            kept += static_cast<std::uint32_t>(llvm::alignTo(region.kept_bytes, 16));
+            regions.list.push_back(region);
+        }
+        for (int i = -1; i < static_cast<int>(stops_.size()); ++i)
+            regions.list[i + 1].body = make_region(i);
+        regions.frame_bytes = frame_bytes_;
+        regions.kept_bytes = kept;
+        return regions;
+    }
+
+  private:
+    // A thread's own arrays live in the frame: they must outlast the region.
+    void move_variables_to_frame() {
+        llvm::SmallVector<llvm::AllocaInst*, 8> variables;
+        for (auto& instruction : llvm::instructions(body_))
+            if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+                variables.push_back(variable);
+        build_.SetInsertPoint(&*body_.getEntryBlock().getFirstInsertionPt());
+        for (auto* variable : variables) {
+            const auto bytes =
+                llvm::alignTo(variable->getAllocationSize(data_)
+                                  .value_or(llvm::TypeSize::getFixed(0))
+                                  .getFixedValue(),
+                              std::max<std::uint64_t>(8, variable->getAlign().value()));
+            Value* place = frame_place(reserve_frame(bytes, variable->getAlign().value()), bytes);
+            variable->replaceAllUsesWith(place);
+            variable->eraseFromParent();
+        }
+        for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(body_)))
+            if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+                call && call->isLifetimeStartOrEnd())
+                call->eraseFromParent();
+    }
+
+    std::uint64_t reserve_frame(std::uint64_t bytes, std::uint64_t align) {
+        const auto at = llvm::alignTo(frame_bytes_, std::max<std::uint64_t>(64, align));
+        frame_bytes_ = at + bytes * most_threads + 64; // not all in the same cache sets
+        return at;
+    }
+
+    Value* frame_place(std::uint64_t offset, std::uint64_t bytes, Function* in = nullptr) {
+        auto& function = in ? *in : body_;
+        auto* number = build_.CreateZExt(function.getArg(number_at), build_.getInt64Ty());
+        auto* at =
+            build_.CreateAdd(build_.CreateMul(number, build_.getInt64(bytes), "", true, true),
+                             build_.getInt64(offset), "", true, true);
+        return build_.CreateInBoundsGEP(build_.getInt8Ty(), function.getArg(frame_at), at);
+    }
+
+    void find_stops() {
+        llvm::SmallVector<CallInst*, 16> calls;
+        for (auto& instruction : llvm::instructions(body_))
+            if (auto* call = llvm::dyn_cast<CallInst>(&instruction); call && as_stop(*call))
+                calls.push_back(call);
+        for (auto* call : calls) {
+            Stop stop = *as_stop(*call);
+            stop.resume = llvm::SplitBlock(call->getParent(), call->getNextNode());
+            stops_.push_back(stop);
+        }
+    }
+
+    // Values defined before a stop and used after it, for each stop.
+    void find_live_values() {
+        llvm::DenseMap<BasicBlock*, llvm::SetVector<Instruction*>> in;
+        const auto is_value = [](Value* value) { return llvm::isa<Instruction>(value); };
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (auto* block : llvm::post_order(&body_)) {
+                llvm::SetVector<Instruction*> live;
+                for (auto* next : llvm::successors(block)) {
+                    for (auto* value : in[next])
+                        live.insert(value);
+                    for (auto& phi : next->phis())
+                        if (auto* value = phi.getIncomingValueForBlock(block); is_value(value))
+                            live.insert(llvm::cast<Instruction>(value));
+                }
+                for (auto& instruction : llvm::reverse(*block)) {
+                    live.remove(&instruction);
+                    if (!llvm::isa<llvm::PHINode>(instruction))
+                        for (auto& operand : instruction.operands())
+                            if (is_value(operand))
+                                live.insert(llvm::cast<Instruction>(operand.get()));
+                }
+                auto& known = in[block];
+                if (live.size() != known.size()) {
+                    known = std::move(live);
+                    changed = true;
+                }
+            }
+        }
+        for (auto& stop : stops_) {
+            live_.emplace_back(in[stop.resume]);
+            for (auto& phi : stop.resume->phis()) // one way leads here: none, after SplitBlock
+                live_.back().insert(&phi);
+        }
+    }
+
+    // From the arguments, and from values on which all agree at `place`: those go to `leaves`.
+    bool can_recompute(Value* value, const Agreement& agreement, const BasicBlock* place,
+                       llvm::SetVector<Instruction*>& leaves, unsigned& size) {
+        auto* instruction = llvm::dyn_cast<Instruction>(value);
+        if (!instruction)
+            return llvm::isa<llvm::Constant>(value) || llvm::isa<llvm::Argument>(value);
+        if (++size > 24)
+            return false;
+        if (is_cheap(*instruction)) {
+            auto kept = leaves;
+            bool all = true;
+            for (auto& operand : instruction->operands())
+                all = all && can_recompute(operand, agreement, place, leaves, size);
+            if (all)
+                return true;
+            leaves = kept;
+        }
+        if (!agreement.uniform_at(instruction, place))
+            return false;
+        leaves.insert(instruction);
+        return true;
+    }
+
+    void keep_recipe(Value* value, const llvm::SetVector<Instruction*>& leaves) {
+        auto* instruction = llvm::dyn_cast<Instruction>(value);
+        if (!instruction || leaves.contains(instruction) || recipes_.contains(instruction))
+            return;
+        Recipe recipe{instruction->clone(), {}};
+        for (auto& operand : instruction->operands()) {
+            keep_recipe(operand, leaves);
+            recipe.operands.push_back(operand);
+        }
+        recipe.model->dropAllReferences();
+        for (unsigned i = 0; i < recipe.operands.size(); ++i)
+            recipe.model->setOperand(i, llvm::PoisonValue::get(recipe.operands[i]->getType()));
+        recipes_[instruction] = std::move(recipe);
+    }
+
+    void decide_where_to_keep() {
+        const llvm::DominatorTree tree(body_);
+        const llvm::LoopInfo loops(tree);
+        llvm::SmallVector<CallInst*, 16> calls;
+        llvm::SmallVector<const llvm::Loop*, 4> stepped;
+        for (auto& stop : stops_) {
+            calls.push_back(stop.call);
+            if (stop.call->getCalledFunction()->getName() == step_marker)
+                stepped.push_back(loops.getLoopFor(stop.call->getParent()));
+        }
+        const Agreement agreement(body_, calls, stepped, loops);
+        bool in_step = true; // nobody runs ahead between two barriers
+        for (auto& stop : stops_)
+            in_step &= stop.kind == HostStop::block || agreement.common(stop.call->getParent());
+        for (std::size_t i = 0; i < stops_.size(); ++i) {
+            auto* place = stops_[i].call->getParent();
+            const bool together =
+                agreement.common(place) && (in_step || stops_[i].kind == HostStop::block);
+            auto& own = kept_.emplace_back();
+            std::uint32_t bytes = 0;
+            const auto keep_once = [&](Instruction* value) {
+                if (own.count(value))
+                    return;
+                const auto align = data_.getABITypeAlign(value->getType()).value();
+                bytes = static_cast<std::uint32_t>(llvm::alignTo(bytes, align));
+                own[value] = bytes;
+                bytes += static_cast<std::uint32_t>(
+                    data_.getTypeAllocSize(value->getType()).getFixedValue());
+            };
+            again_.emplace_back();
+            const llvm::SetVector<Instruction*> live = live_[i];
+            for (auto* value : live) {
+                all_.insert(value);
+                if (value == stops_[i].call)
+                    continue;
+                llvm::SetVector<Instruction*> leaves;
+                unsigned size = 0;
+                const bool uniform = together && agreement.uniform_at(value, place);
+                if (is_cheap(*value) && can_recompute(value, agreement, place, leaves, size) &&
+                    (leaves.empty() || (together && !uniform))) {
+                    keep_recipe(value, leaves);
+                    again_[i].insert(value);
+                    for (auto* leaf : leaves) {
+                        all_.insert(leaf);
+                        keep_once(leaf);
+                    }
+                    continue;
+                }
+                if (uniform) {
+                    keep_once(value);
+                    continue;
+                }
+                if (!places_.count(value)) {
+                    const auto bytes_each =
+                        data_.getTypeAllocSize(value->getType()).getFixedValue();
+                    places_[value] = {reserve_frame(bytes_each, 1), bytes_each};
+                }
+                framed(i).insert(value);
+            }
+            kept_bytes_.push_back(bytes);
+        }
+    }
+
+    llvm::SetVector<Instruction*>& framed(std::size_t stop) {
+        if (framed_.size() <= stop)
+            framed_.resize(stop + 1);
+        return framed_[stop];
+    }
+
+    // From here on every such value is a variable: LLVM puts the ways together again in each
+    // region.
+    void demote() {
+        framed(stops_.size());
+        for (auto* value : all_)
+            types_[value] = value->getType();
+        auto* first = &*body_.getEntryBlock().getFirstInsertionPt();
+        for (auto* value : all_) {
+            auto* kept = value;
+            if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) {
+                // One variable for what comes in, read at once into another: values may change
+                // places.
+                auto* incoming = llvm::DemotePHIToStack(phi, first->getIterator());
+                for (auto* user : incoming->users())
+                    if (llvm::isa<llvm::LoadInst>(user))
+                        kept = llvm::cast<Instruction>(user);
+            }
+            variables_[value] = llvm::DemoteRegToStack(*kept, false, first->getIterator());
+        }
+    }
+
+    Function* make_region(int number) {
+        llvm::ValueToValueMapTy map;
+        auto* region = llvm::CloneFunction(&body_, map);
+        region->setName(body_.getName() + "." + llvm::Twine(number + 1));
+        const auto local = [&](Value* value) { return static_cast<Value*>(map[value]); };
+        // Every stop ends the region.
+        for (std::size_t i = 0; i < stops_.size(); ++i) {
+            auto* call = llvm::cast<CallInst>(local(stops_[i].call));
+            build_.SetInsertPoint(call);
+            emit_arrival(*region, stops_[i], *call);
+            for (auto& [value, offset] : kept_[i]) {
+                auto* now = build_.CreateLoad(types_[value], local(variables_[value]));
+                build_.CreateAlignedStore(now, kept_place(*region, keep_at, i, offset),
+                                          data_.getABITypeAlign(types_[value]));
+            }
+            for (auto* value : framed_[i]) {
+                auto* now = build_.CreateLoad(types_[value], local(variables_[value]));
+                const auto [offset, bytes] = places_[value];
+                build_.CreateAlignedStore(now, frame_place(offset, bytes, region),
+                                          data_.getABITypeAlign(types_[value]));
+            }
+            build_.CreateRet(build_.getInt32(static_cast<std::uint32_t>(i + 1)));
+            auto* block = call->getParent();
+            auto* rest = llvm::SplitBlock(block, call);
+            block->getTerminator()->eraseFromParent(); // behind the return
+            call->replaceAllUsesWith(llvm::PoisonValue::get(call->getType()));
+            call->eraseFromParent();
+            (void)rest;
+        }
+        if (number >= 0)
+            begin_at(*region, number, llvm::cast<BasicBlock>(local(stops_[number].resume)), local);
+        region->addFnAttr(llvm::Attribute::AlwaysInline);
+        llvm::EliminateUnreachableBlocks(*region);
+        simplifier_.clean(*region);
+        return region;
+    }
+
+    template <class Local>
+    void begin_at(Function& region, int number, BasicBlock* resume, Local local) {
+        // The variables stand at the entry's beginning; all else of it belongs to the first region.
+        auto& entry = region.getEntryBlock();
+        auto at = entry.begin();
+        while (llvm::isa<llvm::AllocaInst>(at))
+            ++at;
+        entry.splitBasicBlock(at, "first");
+        entry.getTerminator()->eraseFromParent();
+        build_.SetInsertPoint(&entry);
+        std::map<Value*, Value*> known;
+        const auto& stop = stops_[number];
+        for (auto& [value, offset] : kept_[number]) {
+            auto* load =
+                build_.CreateAlignedLoad(types_[value], kept_place(region, kept_at, number, offset),
+                                         data_.getABITypeAlign(types_[value]));
+            load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                              llvm::MDNode::get(region.getContext(), {}));
+            known[value] = load;
+        }
+        for (auto* value : framed_[number]) {
+            const auto [offset, bytes] = places_[value];
+            known[value] =
+                build_.CreateAlignedLoad(types_[value], frame_place(offset, bytes, &region),
+                                         data_.getABITypeAlign(types_[value]));
+        }
+        if (live_[number].contains(stop.call))
+            known[stop.call] = emit_result(region, stop);
+        for (auto* value : again_[number])
+            known[value] = compute_again(region, value, known);
+        for (auto& [value, now] : known)
+            if (variables_.count(value))
+                build_.CreateStore(now, local(variables_[value]));
+        build_.CreateBr(resume);
+    }
+
+    Value* compute_again(Function& region, Value* value, std::map<Value*, Value*>& known) {
+        if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
+            return region.getArg(argument->getArgNo());
+        if (llvm::isa<llvm::Constant>(value))
+            return value;
+        if (auto found = known.find(value); found != known.end())
+            return found->second;
+        const auto& recipe = recipes_.find(value)->second;
+        llvm::SmallVector<Value*, 4> operands;
+        for (auto* operand : recipe.operands)
+            operands.push_back(compute_again(region, operand, known));
+        auto* made = recipe.model->clone();
+        for (unsigned i = 0; i < operands.size(); ++i)
+            made->setOperand(i, operands[i]);
+        build_.Insert(made);
+        return known[value] = made;
+    }
+
+    Value* kept_place(Function& region, unsigned argument, std::size_t stop, std::uint32_t offset) {
+        return build_.CreateConstInBoundsGEP1_64(build_.getInt8Ty(), region.getArg(argument),
+                                                 kept_offset_[stop + 1] + offset);
+    }
+
+    Value* by_thread(Function& region, std::size_t field, llvm::Type* type) {
+        auto* array = build_.CreateLoad(
+            build_.getPtrTy(),
+            build_.CreateConstInBoundsGEP1_64(build_.getInt8Ty(), region.getArg(call_at), field));
+        array->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                           llvm::MDNode::get(region.getContext(), {}));
+        return build_.CreateInBoundsGEP(
+            type, array, build_.CreateZExt(region.getArg(number_at), build_.getInt64Ty()));
+    }
+
+    void emit_arrival(Function& region, const Stop& stop, CallInst& call) {
+        if (stop.kind == HostStop::warp) {
+            build_.CreateStore(
+                call.getArgOperand(1),
+                by_thread(region, offsetof(HostRegionCall, masks), build_.getInt32Ty()));
+            build_.CreateStore(
+                call.getArgOperand(2),
+                by_thread(region, offsetof(HostRegionCall, values), build_.getInt64Ty()));
+            if (stop.op == 1)
+                build_.CreateStore(
+                    call.getArgOperand(3),
+                    by_thread(region, offsetof(HostRegionCall, sources), build_.getInt32Ty()));
+        } else if (stop.kind == HostStop::block && stop.op != 0) {
+            auto* vote = build_.CreateZExt(build_.CreateIsNotNull(call.getArgOperand(1)),
+                                           build_.getInt8Ty());
+            build_.CreateStore(
+                vote, by_thread(region, offsetof(HostRegionCall, votes), build_.getInt8Ty()));
+        }
+    }
+
+    Value* emit_result(Function& region, const Stop& stop) {
+        auto* type = stop.call->getType();
+        if (stop.kind == HostStop::warp)
+            return build_.CreateLoad(
+                type, by_thread(region, offsetof(HostRegionCall, values), build_.getInt64Ty()));
+        auto* load = build_.CreateLoad(
+            type, build_.CreateConstInBoundsGEP1_64(build_.getInt8Ty(), region.getArg(call_at),
+                                                    offsetof(HostRegionCall, vote)));
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                          llvm::MDNode::get(region.getContext(), {}));
+        return load;
+    }
+
+    struct Place {
+        std::uint64_t offset, bytes;
+    };
+    Function& body_;
+    Simplifier& simplifier_;
+    const llvm::DataLayout& data_;
+    llvm::IRBuilder<> build_;
+    std::vector<Stop> stops_;
+    std::vector<llvm::SetVector<Instruction*>> live_, again_, framed_; // by stop
+    std::vector<llvm::MapVector<Value*, std::uint32_t>> kept_;         // by stop: offsets
+    std::vector<std::uint32_t> kept_bytes_, kept_offset_;
+    llvm::SetVector<Instruction*> all_;
+    std::map<Value*, Place> places_;
+    std::map<Value*, Recipe> recipes_;
+    std::map<Value*, llvm::Type*> types_;
+    std::map<Value*, Value*> variables_;
+    std::uint64_t frame_bytes_ = 0;
+};
+
+bool can_be_cut(Function& body) {
+    for (auto* function : reached_from(body)) {
+        if (function == &body)
+            continue;
+        const auto name = function->getName();
+        if (name == "__quern_context" ||
+            (is_wait(*function) && name != "__quern_sync_block" && name != "__quern_sync_warp"))
+            return false;
+        if (function->isDeclaration())
+            continue;
+        if (calls_by_address(*function))
+            return false;
+        for (auto& instruction : llvm::instructions(*function))
+            if (auto* call = llvm::dyn_cast<CallInst>(&instruction);
+                call && call->getCalledFunction() && is_wait(*call->getCalledFunction()))
+                return false;
+    }
+    if (calls_by_address(body))
+        return false;
+    for (auto& instruction : llvm::instructions(body)) {
+        if (auto* call = llvm::dyn_cast<CallInst>(&instruction))
+            if (auto* callee = call->getCalledFunction();
+                callee && is_wait(*callee) && !as_stop(*call))
+                return false; // an op that is no constant
+        if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+            if (!variable->getAllocationSize(body.getParent()->getDataLayout()))
+                return false;
+    }
+    return true;
+}
+
+} // namespace
+
+Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier) {
+    auto* body = with_region_arguments(*kernel.thunk);
+    simplifier.run(*body);
+    Regions regions;
+    if (can_be_cut(*body)) {
+        simplifier.shape_loops(*body);
+        const bool stepped = step_through_loops(*body);
+        if (kernel.waits || stepped) {
+            Cutter cutter(*body, simplifier);
+            regions = cutter.cut();
+        }
+    }
+    simplifier.forget(*body);
+    body->eraseFromParent();
+    return regions;
+}
+
+} // namespace quern::host

@@ -1,0 +1,49 @@
+// A kernel in pieces: each from one place where threads are held to the next, so that a loop over
+// threads can stand around each piece.
+#pragma once
+#include "compiler/host/program.h"
+#include "compiler/host/simplify.h"
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Instructions.h>
+
+namespace quern::host {
+
+// steps.cpp: the rounds of loops over data, in a body that was simplified and whose loops are in
+// shape, become places where threads are held as well, where this lets a loop over threads go along
+// memory. True when a loop was found.
+bool step_through_loops(llvm::Function& body);
+
+// By these names the passes know such a place; both are gone when the regions are made. At the
+// first threads of a loop are in step, at the second those that leave it wait for the others.
+inline constexpr const char *step_marker = "__quern_step", *join_marker = "__quern_join";
+
+struct Region {
+    llvm::Function* body = nullptr; // see regions.cpp
+    HostStop stop = HostStop::none;
+    std::uint32_t op = 0, kept_offset = 0, kept_bytes = 0;
+};
+
+struct Regions {
+    llvm::SmallVector<Region, 8> list; // the first is the kernel's beginning
+    std::uint64_t frame_bytes = 0;     // of the threads of a block
+    std::uint32_t kept_bytes = 0;
+};
+
+// regions.cpp: empty when the kernel cannot be cut: it waits in functions of their own, spins, or
+// asks who is here. The kernel's thunk is left as it is.
+Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier);
+
+// What a region's body takes after the thunk's arguments.
+enum RegionArgument : unsigned {
+    frame_at = 14,
+    kept_at,
+    keep_at,
+    call_at,
+    number_at,
+    region_arguments
+};
+
+// region_runner.cpp: loops over threads around the regions, and the kernel's runner and table.
+void make_region_runner(llvm::Module& module, Kernel& kernel, const Regions& regions);
+
+} // namespace quern::host

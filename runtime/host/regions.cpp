@@ -1,0 +1,236 @@
+// Which threads run which region next. As a rule all threads of a block are at the same place;
+// where they are not, stretches of threads that are take their turns.
+#include "runtime/host/regions.h"
+
+#include "runtime/host/hooks.h"
+#include "runtime/host/warp_meeting.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include <cuda.h>
+
+namespace quern::host {
+namespace {
+
+constexpr unsigned most_threads = 1024;
+
+struct Bytes { // grows, never shrinks; a worker's, kept for the next launch
+    std::byte* start = nullptr;
+    std::size_t size = 0;
+    ~Bytes() { std::free(start); }
+    bool reserve(std::size_t wanted) {
+        if (wanted <= size)
+            return true;
+        std::free(start);
+        size = (wanted + 4095) / 4096 * 4096;
+        start = static_cast<std::byte*>(std::aligned_alloc(4096, size));
+        if (start == nullptr)
+            size = 0;
+        return start != nullptr;
+    }
+};
+
+class RegionBlock {
+  public:
+    // False when there is no memory for it.
+    bool prepare(const HostLaunch& launch, const void* args, void* shared,
+                 const HostRegionTable& table) noexcept {
+        if (!frame_.reserve(table.frame_bytes) ||
+            !kept_.reserve(2 * std::size_t{table.kept_bytes} + 64))
+            return false;
+        table_ = &table;
+        args_ = args;
+        threads_ = launch.block[0] * launch.block[1] * launch.block[2];
+        ready_.fill(false);
+        call_.shared = shared;
+        call_.frame = frame_.start;
+        call_.kept = kept_.start;
+        call_.keep = kept_.start + table.kept_bytes;
+        call_.states = states_.data();
+        call_.votes = votes_.data();
+        call_.masks = meeting_.masks();
+        call_.values = meeting_.values();
+        call_.sources = meeting_.sources();
+        std::copy_n(launch.block, 3, call_.block_size);
+        std::copy_n(launch.grid, 3, call_.grid_size);
+        return true;
+    }
+
+    // 0, or the status of a block whose threads can never meet.
+    int run(std::uint64_t number) noexcept {
+        const auto& grid = call_.grid_size;
+        call_.block[0] = static_cast<std::uint32_t>(number % grid[0]);
+        call_.block[1] = static_cast<std::uint32_t>(number / grid[0] % grid[1]);
+        call_.block[2] = static_cast<std::uint32_t>(number / grid[0] / grid[1]);
+        table_->regions[0].run(&call_, args_, 0, threads_);
+        for (;;) {
+            const std::uint8_t state = states_[0];
+            if (std::memcmp(states_.data(), states_.data() + 1, threads_ - 1) != 0) {
+                if (const int status = run_apart(); status >= 0)
+                    return status;
+                continue;
+            }
+            if (state == host_thread_done)
+                return 0;
+            const HostRegionEntry& region = table_->regions[state];
+            if (region.stop == HostStop::block && region.op != 0)
+                count_votes();
+            if (region.stop == HostStop::warp)
+                for (unsigned first = 0; first < threads_; first += 32)
+                    meeting_.meet_all(first, std::min(32U, threads_ - first), region.op);
+            enter(region, 0, threads_);
+        }
+    }
+
+  private:
+    [[nodiscard]] const HostRegionEntry& region_of(unsigned thread) const noexcept {
+        return table_->regions[states_[thread]];
+    }
+
+    void enter(const HostRegionEntry& region, unsigned first, unsigned last) noexcept {
+        take_agreed(region);
+        region.run(&call_, args_, first, last);
+    }
+
+    // What the threads agreed on is read from a copy: they may agree on the next while they run.
+    void take_agreed(const HostRegionEntry& region) noexcept {
+        if (region.stop == HostStop::block && region.op != 0)
+            call_.vote = outcome(region.op);
+        if (region.kept_bytes != 0)
+            std::memcpy(kept_.start + region.kept_offset,
+                        kept_.start + table_->kept_bytes + region.kept_offset, region.kept_bytes);
+    }
+
+    void count_votes() noexcept {
+        votes_cast_ = voters_ = 0;
+        for (unsigned thread = 0; thread < threads_; ++thread) {
+            if (states_[thread] == host_thread_done)
+                continue;
+            ++voters_;
+            votes_cast_ += region_of(thread).op != 0 && votes_[thread] != 0;
+        }
+    }
+
+    [[nodiscard]] std::uint32_t outcome(std::uint32_t op) const noexcept {
+        return op == 1 ? votes_cast_ : op == 2 ? votes_cast_ == voters_ : votes_cast_ != 0;
+    }
+
+    // While threads are at different places: 0 when all are done, -1 when they are together again,
+    // else a status.
+    int run_apart() noexcept {
+        for (;;) {
+            while (run_one_place()) {
+            }
+            if (std::memcmp(states_.data(), states_.data() + 1, threads_ - 1) == 0)
+                return -1;
+            if (meet(true))
+                continue;
+            unsigned live = 0, at_barrier = 0;
+            for (unsigned thread = 0; thread < threads_; ++thread)
+                if (states_[thread] != host_thread_done) {
+                    ++live;
+                    at_barrier += region_of(thread).stop == HostStop::block;
+                }
+            if (at_barrier == live) {
+                count_votes();
+                for (unsigned thread = 0; thread < threads_; ++thread)
+                    ready_[thread] = states_[thread] != host_thread_done;
+                continue;
+            }
+            if (meet(false))
+                continue;
+            std::fprintf(stderr,
+                         "quern: block (%u, %u, %u): threads wait for each other for ever (%u at "
+                         "__syncthreads, %u elsewhere)\n",
+                         call_.block[0], call_.block[1], call_.block[2], at_barrier,
+                         live - at_barrier);
+            return CUDA_ERROR_LAUNCH_TIMEOUT;
+        }
+    }
+
+    // Runs all threads at one place that may go on from it; false when nobody may.
+    bool run_one_place() noexcept {
+        unsigned at = 0;
+        const auto may_go = [&](unsigned thread) {
+            return states_[thread] != host_thread_done &&
+                   (ready_[thread] || region_of(thread).stop == HostStop::none);
+        };
+        while (at < threads_ && !may_go(at))
+            ++at;
+        if (at == threads_)
+            return false;
+        const std::uint8_t state = states_[at];
+        const HostRegionEntry& region = table_->regions[state];
+        take_agreed(region);
+        while (at < threads_) { // who has run is behind, wherever it came to
+            unsigned end = at;
+            while (end < threads_ && states_[end] == state && may_go(end))
+                ready_[end++] = false;
+            if (end > at)
+                region.run(&call_, args_, at, end);
+            at = std::max(end, at + 1);
+            while (at < threads_ && (states_[at] != state || !may_go(at)))
+                ++at;
+        }
+        return true;
+    }
+
+    // Lets lanes meet that have come; all whom they name must be there, if `complete`.
+    bool meet(bool complete) noexcept {
+        bool met = false;
+        for (unsigned first = 0; first < threads_; first += 32) {
+            std::uint32_t waiting = 0, live = 0;
+            for (unsigned thread = first; thread < std::min(first + 32, threads_); ++thread) {
+                if (states_[thread] == host_thread_done)
+                    continue;
+                live |= 1U << (thread - first);
+                if (region_of(thread).stop == HostStop::warp && !ready_[thread]) {
+                    waiting |= 1U << (thread - first);
+                    meeting_.set_op(thread, region_of(thread).op);
+                }
+            }
+            if (waiting == 0)
+                continue;
+            const std::uint32_t served = meeting_.resolve(first, waiting, complete ? live : 0);
+            for (unsigned lane = 0; lane < 32; ++lane)
+                if (served >> lane & 1)
+                    ready_[first + lane] = true;
+            met |= served != 0;
+        }
+        return met;
+    }
+
+    const HostRegionTable* table_ = nullptr;
+    const void* args_ = nullptr;
+    unsigned threads_ = 0;
+    HostRegionCall call_{};
+    Bytes frame_, kept_;
+    WarpMeeting meeting_;
+    std::array<std::uint8_t, most_threads> states_{}, votes_{};
+    std::array<bool, most_threads> ready_{}; // it has met whom it waits for
+    unsigned votes_cast_ = 0, voters_ = 0;   // at the last barrier
+};
+
+thread_local std::unique_ptr<RegionBlock> worker_block;
+
+} // namespace
+
+extern "C" void quern_host_run_regions(const HostLaunch* launch, const void* args,
+                                       std::uint64_t first, std::uint64_t last, void* shared,
+                                       const HostRegionTable* table) {
+    if (!worker_block)
+        worker_block.reset(new (std::nothrow) RegionBlock);
+    if (!worker_block || !worker_block->prepare(*launch, args, shared, *table))
+        leave_kernel(CUDA_ERROR_OUT_OF_MEMORY);
+    for (std::uint64_t number = first; number < last; ++number)
+        if (const int status = worker_block->run(number); status != 0)
+            leave_kernel(status);
+}
+
+} // namespace quern::host
