@@ -23,14 +23,25 @@ bool is_wait(const llvm::Function& function) {
 }
 
 void find_waiting_kernels(Program& program) {
+    bool waits = false;
     for (auto& kernel : program.kernels) {
         const auto reached = reached_from(*kernel.thunk);
         for (auto* function : reached)
             kernel.waits |= is_wait(*function);
+        waits |= kernel.waits;
         if (kernel.waits)
             for (auto* function : reached)
                 drop_promises(*function);
     }
+    if (!waits)
+        return;
+    // Another tier of the program may come to work on the same variables: it finds them by name.
+    for (auto& variable : program.module->globals())
+        if (variable.hasLocalLinkage() && !variable.isConstant() && !variable.isDeclaration() &&
+            !variable.hasAttribute(shared_attribute)) {
+            variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+            variable.setDSOLocal(false);
+        }
 }
 
 } // namespace quern::host

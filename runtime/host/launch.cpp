@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint64_t long_ticks =
     40000; // of the time-stamp counter: about 15 us, what sharing a loop costs
-constexpr std::uint64_t chunk_ticks = 10000; // a chunk of blocks should not be shorter
+constexpr std::uint64_t hot_ticks = 20'000'000; // about 8 ms in fibers: worth a better tier
+constexpr std::uint64_t chunk_ticks = 10000;    // a chunk of blocks should not be shorter
 constexpr std::size_t small_args_bytes = 1024;
 
 // What an H200 keeps in flight at once, for grids that wait for themselves.
@@ -44,15 +45,15 @@ struct Arena { // this thread's shared memory, kept for the next launch
 thread_local Arena arena;
 
 struct Launch {
-    HostKernel run;
+    const Function* function;
+    const KernelCode* code; // when it was asked for
     HostLaunch shape;
     std::uint32_t shared_bytes; // static and dynamic
-    bool can_trap, waits;
     std::uint64_t blocks;
 };
 
 // False when the range did not end as it should; the streams know why.
-bool run_range(const Launch& launch, const void* args, std::uint64_t first,
+bool run_range(const Launch& launch, const KernelCode& code, const void* args, std::uint64_t first,
                std::uint64_t last) noexcept {
     std::byte* shared =
         launch.shared_bytes == 0 ? no_shared_memory : arena.reserve(launch.shared_bytes);
@@ -60,8 +61,8 @@ bool run_range(const Launch& launch, const void* args, std::uint64_t first,
         state().streams.set_failure(CUDA_ERROR_OUT_OF_MEMORY);
         return false;
     }
-    if (!launch.can_trap) {
-        launch.run(&launch.shape, args, first, last, shared);
+    if (!code.can_trap) {
+        code.run(&launch.shape, args, first, last, shared);
         return true;
     }
     TrapTarget target;
@@ -69,11 +70,18 @@ bool run_range(const Launch& launch, const void* args, std::uint64_t first,
     trap_target = &target;
     const int status = setjmp(target.place);
     if (status == 0)
-        launch.run(&launch.shape, args, first, last, shared);
+        code.run(&launch.shape, args, first, last, shared);
     else
         state().streams.set_failure(static_cast<CUresult>(status));
     trap_target = target.outer;
     return status == 0;
+}
+
+// The fibers' time counts until somebody wants to know that it is much.
+void count_waiting(Module& loaded, std::uint64_t ticks) noexcept {
+    const std::uint64_t before = loaded.waited_ticks.fetch_add(ticks, std::memory_order_relaxed);
+    if (before < hot_ticks && before + ticks >= hot_ticks && loaded.on_hot)
+        loaded.on_hot();
 }
 
 // Kernels whose threads wait: blocks that wait for other blocks lie parked until all have had a
@@ -83,8 +91,12 @@ void run_waiting_blocks(const Launch& launch, const void* args) noexcept {
     std::atomic<bool> failed{false};
     auto run = [&](std::uint64_t first, std::uint64_t last) {
         ParkedBlocks* const outer = std::exchange(parked_blocks, &parked);
-        if (!failed.load(std::memory_order_relaxed) && !run_range(launch, args, first, last))
+        const std::uint64_t start = __rdtsc();
+        const KernelCode& code = *launch.function->code.load(std::memory_order_acquire);
+        if (!failed.load(std::memory_order_relaxed) && !run_range(launch, code, args, first, last))
             failed.store(true, std::memory_order_relaxed);
+        if (code.waits)
+            count_waiting(*launch.function->module, __rdtsc() - start);
         parked_blocks = outer;
     };
     state().team.run(0, launch.blocks, 1, run);
@@ -103,14 +115,14 @@ void run_waiting_blocks(const Launch& launch, const void* args) noexcept {
 
 // Ever longer stretches of blocks here, until the rest is known to be worth the team.
 void run_blocks(const Launch& launch, const void* args) noexcept {
-    if (launch.waits)
+    if (launch.code->waits)
         return run_waiting_blocks(launch, args);
     if (launch.blocks == 1 || state().team.threads() == 1)
-        return (void)run_range(launch, args, 0, launch.blocks);
+        return (void)run_range(launch, *launch.code, args, 0, launch.blocks);
     std::uint64_t done = 0;
     for (std::uint64_t step = 1; done < launch.blocks; step *= 2) {
         const std::uint64_t last = std::min(done + step, launch.blocks), start = __rdtsc();
-        run_range(launch, args, done, last);
+        run_range(launch, *launch.code, args, done, last);
         const std::uint64_t ticks = (__rdtsc() - start) / (last - done) + 1; // per block
         done = last;
         const std::uint64_t rest = launch.blocks - done;
@@ -119,7 +131,7 @@ void run_blocks(const Launch& launch, const void* args) noexcept {
         const auto share = rest / (static_cast<std::uint64_t>(state().team.threads()) * 8);
         const auto chunk = std::max({share, chunk_ticks / ticks, std::uint64_t{1}});
         state().team.run(done, launch.blocks, chunk, [&](std::uint64_t from, std::uint64_t to) {
-            run_range(launch, args, from, to);
+            run_range(launch, *launch.code, args, from, to);
         });
         return;
     }
@@ -194,11 +206,8 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
     } else if (info.param_count != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    const Launch ready{function.run,
-                       shape,
-                       info.static_shared_bytes + shape.shared_bytes,
-                       function.can_trap,
-                       (info.flags & host_kernel_waits) != 0,
+    const KernelCode* const code = function.code.load(std::memory_order_acquire);
+    const Launch ready{&function, code, shape, info.static_shared_bytes + shape.shared_bytes,
                        std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]};
     return state().streams.submit(
         stream, CU_GRAPH_NODE_TYPE_KERNEL, [&] { run_blocks(ready, args); },
@@ -209,7 +218,7 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
             auto kept = std::make_shared<std::vector<Packed>>((info.args_bytes + 63) / 64);
             if (info.args_bytes != 0)
                 std::memcpy(kept->data(), args, info.args_bytes);
-            return [ready, kept, code = function.code] { run_blocks(ready, kept->data()); };
+            return [ready, kept, object = code->object] { run_blocks(ready, kept->data()); };
         });
 }
 

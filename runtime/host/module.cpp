@@ -1,4 +1,5 @@
 // cuModule*, cuFunc*: objects in, kernels and variables out.
+#include "runtime/host/promotion.h"
 #include "runtime/host/state.h"
 
 #include "compiler/base/text.h"
@@ -95,7 +96,47 @@ void destroy_module(Module& loaded) {
     state().modules.destroy(&loaded);
 }
 
+// The kernel's other tier, if it describes the same kernel.
+void take_better(Function& function) {
+    const auto& object = function.module->better;
+    const auto* run = object->find(std::string(run_prefix) + function.name);
+    const auto* described = object->find(std::string(info_prefix) + function.name);
+    if (run == nullptr || described == nullptr || !run->is_function)
+        return;
+    const auto* info = reinterpret_cast<const HostKernelInfo*>(described->address);
+    if (info->args_bytes != function.info->args_bytes ||
+        info->static_shared_bytes != function.info->static_shared_bytes)
+        return;
+    function.tiers[1] = {reinterpret_cast<HostKernel>(run->address), object->can_trap(),
+                         (info->flags & host_kernel_waits) != 0, object};
+    function.code.store(&function.tiers[1], std::memory_order_release);
+}
+
 } // namespace
+
+void call_when_hot(CUmodule handle, std::function<void()> call) {
+    if (Module* loaded = state().modules.find(handle))
+        loaded->on_hot = std::move(call);
+}
+
+bool replace_code(CUmodule handle, std::span<const std::byte> image) {
+    const std::lock_guard lock(module_mutex());
+    Module* loaded = state().modules.find(handle);
+    if (loaded == nullptr || loaded->better)
+        return false;
+    LoadProblem problem;
+    std::shared_ptr<const LoadedObject> code =
+        LoadedObject::load(image, problem, loaded->code.get());
+    if (!code)
+        return false;
+    for (const auto& [name, symbol] : code->symbols())
+        if (name.starts_with(info_prefix) && check_info(symbol, problem.text) != CUDA_SUCCESS)
+            return false;
+    loaded->better = std::move(code);
+    for (auto& [name, function] : loaded->functions)
+        take_better(*function);
+    return true;
+}
 
 void unload_all_modules() {
     const std::lock_guard lock(module_mutex());
@@ -151,13 +192,17 @@ CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name)
             }
             function = state().functions.make();
             function->name = name;
-            function->run = reinterpret_cast<HostKernel>(run->address);
+            function->module = loaded;
             function->info = reinterpret_cast<const HostKernelInfo*>(info->address);
-            function->can_trap = loaded->code->can_trap();
+            function->tiers[0] = {reinterpret_cast<HostKernel>(run->address),
+                                  loaded->code->can_trap(),
+                                  (function->info->flags & host_kernel_waits) != 0, loaded->code};
+            function->code = function->tiers.data();
+            if (loaded->better)
+                take_better(*function);
             const std::uint32_t fixed = function->info->static_shared_bytes;
             function->dynamic_shared_limit =
                 fixed < shared_bytes_default ? shared_bytes_default - fixed : 0;
-            function->code = loaded->code;
         }
         *out = reinterpret_cast<CUfunction>(function);
         return CUDA_SUCCESS;

@@ -85,7 +85,8 @@ std::optional<std::vector<std::byte>> copy_image(const void* start) {
 // it fills.
 class ObjectReader {
   public:
-    explicit ObjectReader(std::span<const std::byte> image) : image_(image) {}
+    ObjectReader(std::span<const std::byte> image, const LoadedObject* shared)
+        : image_(image), shared_(shared) {}
 
     std::unique_ptr<LoadedObject> load() {
         read_sections();
@@ -326,6 +327,17 @@ class ObjectReader {
         std::memcpy(object_->base_ + offset, &value, sizeof value);
     }
 
+    [[nodiscard]] const LoadedObject::Symbol* shared_variable(const Symbol& symbol) const {
+        if (shared_ == nullptr || symbol.external || symbol.name.starts_with("__quern_") ||
+            ELF64_ST_TYPE(symbol.raw.st_info) != STT_OBJECT ||
+            ELF64_ST_BIND(symbol.raw.st_info) == STB_LOCAL)
+            return nullptr;
+        const auto* found = shared_->find(std::string(symbol.name));
+        return found != nullptr && !found->is_function && found->bytes == symbol.raw.st_size
+                   ? found
+                   : nullptr;
+    }
+
     void resolve() { // addresses, then the GOT and the stubs that jump through it
         for (Symbol& symbol : symbols_) {
             const unsigned section = symbol.raw.st_shndx;
@@ -345,6 +357,8 @@ class ObjectReader {
             } else if (section != SHN_UNDEF && sections_[section].loaded) {
                 symbol.address = address_of(sections_[section].offset + symbol.raw.st_value);
             }
+            if (const auto* same = shared_variable(symbol))
+                symbol.address = reinterpret_cast<std::uint64_t>(same->address);
         }
         for (Symbol& symbol : symbols_) {
             if (symbol.got == none)
@@ -413,15 +427,16 @@ class ObjectReader {
     std::span<const std::byte> image_;
     std::vector<Section> sections_;
     std::vector<Symbol> symbols_;
+    const LoadedObject* shared_;
     std::uint64_t common_bytes_ = 0;
     std::array<std::uint64_t, part_count> starts_{}, ends_{};
     std::unique_ptr<LoadedObject> object_;
 };
 
 std::unique_ptr<LoadedObject> LoadedObject::load(std::span<const std::byte> image,
-                                                 LoadProblem& problem) {
+                                                 LoadProblem& problem, const LoadedObject* shared) {
     try {
-        return ObjectReader(image).load();
+        return ObjectReader(image, shared).load();
     } catch (LoadProblem& found) {
         problem = std::move(found);
     } catch (const std::bad_alloc&) {

@@ -30,8 +30,11 @@ class LoadedObject {
 
     // Maps, relocates, protects (no page is both writable and executable). On failure nullptr and
     // `problem` is filled.
+    // Variables that `shared` has under the same name and of the same size are its: none of their
+    // own.
     [[nodiscard]] static std::unique_ptr<LoadedObject> load(std::span<const std::byte> image,
-                                                            LoadProblem& problem);
+                                                            LoadProblem& problem,
+                                                            const LoadedObject* shared = nullptr);
     ~LoadedObject();
     LoadedObject(const LoadedObject&) = delete;
     LoadedObject& operator=(const LoadedObject&) = delete;

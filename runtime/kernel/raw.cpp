@@ -1,5 +1,6 @@
 // Finds or compiles, loads, and launches programs of the user's own.
 #include "runtime/kernel/raw.h"
+#include "runtime/kernel/promotion.h"
 
 #include "compiler/base/error.h"
 #include "compiler/base/settings.h"
@@ -98,6 +99,8 @@ const LoadedProgram& RawProgram::on(Device& device, const CallHooks& hooks) {
           device.api().cuModuleLoadData(&module, loaded->compiled.binary.image.data()),
           "load the binary of '", name_, "' on ", device.name());
     loaded->module = ModuleHandle(module, {&device.api()});
+    if (device.arch().target == Target::cpu)
+        loaded->promotion = promote_when_hot(source_, device.arch(), name_, module);
     return add_to(first_, std::move(loaded));
 }
 

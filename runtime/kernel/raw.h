@@ -22,11 +22,14 @@ struct CallHooks {
     std::string (*call_site)() = nullptr; // "script.py:12"
 };
 
+class Promotion;
+
 // A program on one device. Lives as long as the program.
 struct LoadedProgram {
     Device* device = nullptr;
     CompiledRaw compiled;
     ModuleHandle module;
+    std::shared_ptr<Promotion> promotion; // where the device has tiers
     std::unique_ptr<LoadedProgram> next;
 };
 
