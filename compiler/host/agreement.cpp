@@ -231,6 +231,8 @@ void Agreement::find_common_blocks(llvm::ArrayRef<llvm::CallInst*> stops) {
         const auto* loop = loops_.getLoopFor(block);
         if (loop && stepped_.contains(loop) && loop->isLoopExiting(block))
             continue; // its rounds are in step, and who leaves waits for the others
+        if (end->getMetadata(guard_mark))
+            continue; // who does not enter waits there too
         const auto* join = meeting_of(block);
         for (const auto* side : sides)
             for (const auto* apart : reachable(side, join, &held))

@@ -10,10 +10,14 @@
 
 namespace quern::host {
 
+inline constexpr const char* guard_mark = "quern.guard"; // metadata of a branch
+
 class Agreement {
   public:
     // `stops` are the places where threads are held, also those that only keep them in step;
-    // `stepped` the loops whose every round is such a place. `body` is a thunk with its positions.
+    // `stepped` the loops whose every round is such a place. Threads that leave one wait for the
+    // others, and so do those that do not enter: that question is marked guard_mark. `body` is a
+    // thunk with its positions.
     Agreement(llvm::Function& body, llvm::ArrayRef<llvm::CallInst*> stops,
               llvm::ArrayRef<const llvm::Loop*> stepped, const llvm::LoopInfo& loops);
 

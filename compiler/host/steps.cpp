@@ -29,6 +29,16 @@ bool is_stop(const Instruction& instruction) {
                       callee->getName() == join_marker);
 }
 
+// What `next` adds to `phi` in a round; nullptr when it does something else.
+Value* step_of(const llvm::PHINode* phi, const Instruction* next) {
+    if (!next || next->getNumOperands() != 2 ||
+        (next->getOpcode() != Instruction::Add && !llvm::isa<llvm::GetElementPtrInst>(next)))
+        return nullptr;
+    if (next->getOperand(0) == phi)
+        return next->getOperand(1);
+    return next->getOperand(1) == phi && next->isCommutative() ? next->getOperand(0) : nullptr;
+}
+
 // By how much a value grows from one thread of a row to the next, where that is a constant.
 class Strides {
   public:
@@ -84,11 +94,11 @@ class Strides {
             const auto start =
                 of(phi->getIncomingValueForBlock(loop_.getLoopPreheader()), depth + 1);
             begun_.erase(phi);
-            auto* next =
-                llvm::dyn_cast<Instruction>(phi->getIncomingValueForBlock(loop_.getLoopLatch()));
-            if (!start || !next || next->getNumOperands() != 2 || next->getOperand(0) != phi)
+            auto* by = step_of(phi, llvm::dyn_cast<Instruction>(
+                                        phi->getIncomingValueForBlock(loop_.getLoopLatch())));
+            if (!start || !by)
                 return std::nullopt;
-            const auto step = of(next->getOperand(1), depth + 1);
+            const auto step = of(by, depth + 1);
             return step && *step == 0 ? start : std::nullopt;
         }
         default: {
@@ -164,15 +174,11 @@ void split_counters(Loop& loop, const Agreement& agreement) {
     for (auto* phi : phis) {
         auto* start = phi->getIncomingValueForBlock(before);
         auto* next = llvm::dyn_cast<Instruction>(phi->getIncomingValueForBlock(latch));
-        if (!next || agreement.uniform(start) || next->getNumOperands() != 2 ||
-            next->getOperand(0) != phi)
-            continue;
-        auto* step = next->getOperand(1);
-        if (!agreement.uniform(step) || !loop.isLoopInvariant(step))
+        auto* step = step_of(phi, next);
+        if (!step || agreement.uniform(start) || !agreement.uniform(step) ||
+            !loop.isLoopInvariant(step))
             continue;
         const bool is_sum = next->getOpcode() == Instruction::Add;
-        if (!is_sum && !llvm::isa<llvm::GetElementPtrInst>(next))
-            continue;
         llvm::IRBuilder<> build(header, header->getFirstInsertionPt());
         auto* counter = llvm::PHINode::Create(step->getType(), 2, "round", header->begin());
         counter->addIncoming(llvm::Constant::getNullValue(step->getType()), before);
@@ -200,8 +206,23 @@ void split_counters(Loop& loop, const Agreement& agreement) {
 
 struct Cut {
     Loop* loop;
-    CallInst *step, *join;
+    llvm::BasicBlock* guard = nullptr;   // asks whether a thread enters the loop at all
+    llvm::BasicBlock* meeting = nullptr; // where all ways lead that enter the loop, or do not
+    CallInst *step = nullptr, *join = nullptr;
 };
+
+// `if (i < n) do { ... } while (...)`: what a rotated loop comes as.
+Cut with_guard(Loop& loop) {
+    auto* exit = loop.getUniqueExitBlock();
+    auto *guard = loop.getLoopPreheader()->getSinglePredecessor(),
+         *after = exit->getSingleSuccessor();
+    const auto* question =
+        guard ? llvm::dyn_cast<llvm::BranchInst>(guard->getTerminator()) : nullptr;
+    if (question && question->isConditional() && after &&
+        (question->getSuccessor(0) == after || question->getSuccessor(1) == after))
+        return {&loop, guard, after};
+    return {&loop, nullptr, exit};
+}
 
 CallInst* mark(Instruction* before, const char* name) {
     auto* module = before->getModule();
@@ -219,12 +240,15 @@ bool step_through_loops(llvm::Function& body) {
     for (auto* loop : loops.getLoopsInPreorder())
         if (loop->isInnermost() && loop->getLoopPreheader() && loop->getLoopLatch() &&
             loop->getUniqueExitBlock() && goes_along_memory(*loop, body))
-            cuts.push_back({loop, nullptr, nullptr});
+            cuts.push_back(with_guard(*loop));
     for (auto& cut : cuts) {
-        cut.join = mark(&*cut.loop->getUniqueExitBlock()->getFirstInsertionPt(), join_marker);
+        cut.join = mark(&*cut.meeting->getFirstInsertionPt(), join_marker);
         auto* way_back =
             llvm::SplitEdge(cut.loop->getLoopLatch(), cut.loop->getHeader(), &tree, &loops);
         cut.step = mark(way_back->getTerminator(), step_marker);
+        if (cut.guard)
+            cut.guard->getTerminator()->setMetadata(guard_mark,
+                                                    llvm::MDNode::get(body.getContext(), {}));
     }
     // Only where every thread comes: else who is in step with whom would depend on the run.
     for (bool changed = true; changed && !cuts.empty();) {
@@ -247,6 +271,8 @@ bool step_through_loops(llvm::Function& body) {
             if (!good) {
                 cut.step->eraseFromParent();
                 cut.join->eraseFromParent();
+                if (cut.guard)
+                    cut.guard->getTerminator()->setMetadata(guard_mark, nullptr);
                 changed = true;
             }
             return !good;
