@@ -1,6 +1,9 @@
 // Pulls device functions into kernels: only a kernel in one piece can be vectorised over its
 // threads.
 #include "compiler/host/passes.h"
+#include "compiler/host/reach.h"
+#include "compiler/host/waits.h"
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -19,6 +22,17 @@ bool worth_inlining(const llvm::Function& function) {
            function.getInstructionCount() * function.getNumUses() < growth_limit;
 }
 
+// A function in which threads wait must be part of its kernel, whatever it says, or the kernel
+// cannot be cut there.
+llvm::SmallPtrSet<llvm::Function*, 8> waiting_functions(llvm::Module& module) {
+    llvm::SmallPtrSet<llvm::Function*, 8> found;
+    for (auto& function : module)
+        for (auto* reached : reached_from(function))
+            if (is_wait(*reached))
+                found.insert(&function);
+    return found;
+}
+
 void erase_list(llvm::Module& module, const char* name) {
     if (auto* list = module.getNamedGlobal(name))
         list->eraseFromParent();
@@ -30,6 +44,12 @@ void inline_device_functions(Program& program) {
     auto& module = *program.module;
     for (const char* list : {"llvm.global.annotations", "llvm.used", "llvm.compiler.used"})
         erase_list(module, list);
+    const bool waits = std::any_of(program.kernels.begin(), program.kernels.end(),
+                                   [](const Kernel& kernel) { return kernel.waits; });
+    if (waits)
+        for (auto* function : waiting_functions(module))
+            if (!function->isDeclaration())
+                function->removeFnAttr(llvm::Attribute::NoInline);
     for (auto& function : module) {
         if (function.isDeclaration())
             continue;

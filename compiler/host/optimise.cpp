@@ -197,13 +197,30 @@ void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine
         shelf().machines.emplace(shelf_name(cpu), std::move(machine));
 }
 
-void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
+// The vectorisers' time grows faster than a program: past this many instructions (about two seconds
+// of O2) they stay away.
+static constexpr unsigned large_program = 30000;
+
+static llvm::OptimizationLevel level_for(const Program& program, std::string& log) {
+    const auto& kernels = program.kernels;
+    if (std::all_of(kernels.begin(), kernels.end(),
+                    [](const Kernel& kernel) { return kernel.waits && !kernel.in_regions; }))
+        return llvm::OptimizationLevel::O1;
+    if (const unsigned size = program.module->getInstructionCount(); size > large_program) {
+        log += "note: the program is large (" + std::to_string(size) +
+               " instructions): it is compiled without the vectorisers\n";
+        return llvm::OptimizationLevel::O1;
+    }
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [](const Kernel& kernel) { return kernel.in_regions; })
+               ? llvm::OptimizationLevel::O3 // takes branches that all agree on out of loops
+               : llvm::OptimizationLevel::O2;
+}
+
+void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, std::string& log) {
     auto& module = *program.module;
-    const bool quick =
-        std::all_of(program.kernels.begin(), program.kernels.end(),
-                    [](const Kernel& kernel) { return kernel.waits && !kernel.in_regions; });
-    const bool regions = std::any_of(program.kernels.begin(), program.kernels.end(),
-                                     [](const Kernel& kernel) { return kernel.in_regions; });
+    const auto level = level_for(program, log);
+    const bool quick = level == llvm::OptimizationLevel::O1;
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager graph;
@@ -220,10 +237,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     builder.crossRegisterProxies(loops, functions, graph, modules);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
-    passes.addPass(builder.buildPerModuleDefaultPipeline(
-        quick     ? llvm::OptimizationLevel::O1
-        : regions ? llvm::OptimizationLevel::O3 // takes branches that all agree on out of loops
-                  : llvm::OptimizationLevel::O2));
+    passes.addPass(builder.buildPerModuleDefaultPipeline(level));
     passes.run(module, modules);
     static WithoutReduction gate;
     if (!needs_reduction(module))

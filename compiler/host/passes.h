@@ -45,7 +45,7 @@ void make_fiber_runner(llvm::Module& module, Kernel& kernel);
 // machine serves one compilation at a time; one that a compilation crashed with is not returned.
 std::unique_ptr<llvm::TargetMachine> take_machine(const Cpu& cpu, std::string& log);
 void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine);
-void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu);
+void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, std::string& log);
 bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,
                  llvm::SmallVectorImpl<char>& object);
 

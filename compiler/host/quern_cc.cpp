@@ -133,7 +133,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
         result.status = QUERN_CC_CRASH;
         return;
     }
-    optimise(program, *machine, work.cpu);
+    optimise(program, *machine, work.cpu, result.text);
     make_plain_runners(program);
     const double optimised = now_ms();
     result.optimise_ms = optimised - read;

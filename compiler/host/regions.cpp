@@ -30,6 +30,8 @@ using llvm::Value;
 
 constexpr std::uint64_t most_threads = 1024;
 constexpr std::uint64_t largest_frame = 64 << 20;
+constexpr std::uint64_t largest_work =
+    150'000; // instructions: each region begins as the whole body
 
 struct Stop {
     CallInst* call;
@@ -128,7 +130,8 @@ class Cutter {
         Regions regions;
         move_variables_to_frame();
         find_stops();
-        if (stops_.size() + 1 > host_most_regions)
+        if (stops_.size() + 1 > host_most_regions ||
+            (stops_.size() + 1) * body_.getInstructionCount() > largest_work)
             return regions;
         find_live_values();
         decide_where_to_keep();
