@@ -339,8 +339,10 @@ Register& Emitter::find_register(const Operand& operand) {
             if (const auto found = scope->registers.find(operand.text);
                 found != scope->registers.end())
                 return found->second;
-    refuse(operand.kind == Operand::name ? "'" + operand.text + "' is not declared here"
-                                         : "a register was expected");
+    refuse(operand.kind != Operand::name ? "a register was expected"
+           : operand.text[0] == '%'
+               ? "there is no '" + operand.text + "' here, nor is it a register that the CPU has"
+               : "'" + operand.text + "' is not declared here");
 }
 
 Value* Emitter::load(Register& reg) {

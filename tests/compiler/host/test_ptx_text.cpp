@@ -178,7 +178,7 @@ TEST(PtxRefusals, MistakesAreNamed) {
         {"add.u32 %0, %0, t", "'t' is not declared here"},
         {"add.u32 %0, %0", "2 operands instead of 3"},
         {"add.nonsense.u32 %0, %0, %1", "'.nonsense' is not supported"},
-        {"mov.u32 %0, %%envreg3", "'%envreg3' is not declared here"},
+        {"mov.u32 %0, %%envreg3", "there is no '%envreg3' here"},
         {"bra nowhere", "no label 'nowhere'"},
         {"{ add.u32 %0, %0, 1", "'}' is missing"},
         {"add.u32 %0, %0, 1 }", "'}' without '{'"},
