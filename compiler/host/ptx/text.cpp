@@ -261,8 +261,7 @@ class Parser {
             do
                 statement.operands.push_back(read_operand(statement));
             while (skip(","));
-        if (here().kind != Token::end && !is("}")) // the last one's ; may be missing
-            want(";", statement);
+        want(";", statement);
     }
 
     static void split(const std::string& text, std::vector<std::string>& words) {

@@ -15,7 +15,7 @@ TEST(PtxText, ScopesCommentsAndNumbers) {
         {"{\\n\\t.reg .u32 t1, t2; // two $1\\n\\t/* the sum; */ add.u32 t1, %1, %2;\\n\\t"
          "{ .reg .u32 t1; mov.u32 t1, 0b101; add.u32 t2, t1, 010; }\\n\\tadd.u32 %0, t1, t2;\\n}",
          [](u32 a, u32 b) { return a + b + 13; }},
-        {"add.u32 %0, %1, -1; sub.u32 %0, %0, %2", [](u32 a, u32 b) { return a - 1 - b; }},
+        {"add.u32 %0, %1, -1; sub.u32 %0, %0, %2;", [](u32 a, u32 b) { return a - 1 - b; }},
         {"{ .reg.b32 r<4>; mov.b32 r0, 0fBF800000; mov.b32 r3, r0; xor.b32 %0, r3, WARP_SZ; }",
          [](u32, u32) { return 0xbf800000u ^ 32; }},
         {"{ .reg .b32 %%t; mov.u32 %%t, %1; add.u32 %0, %%t, 0xFFU; }",
@@ -181,7 +181,8 @@ TEST(PtxRefusals, MistakesAreNamed) {
         {"mov.u32 %0, %%envreg3", "there is no '%envreg3' here"},
         {"bra nowhere", "no label 'nowhere'"},
         {"{ add.u32 %0, %0, 1", "'}' is missing"},
-        {"add.u32 %0, %0, 1 }", "'}' without '{'"},
+        {"{ add.u32 %0, %0, 1 }", "';' is missing in 'add.u32' before '}'"},
+        {"add.u32 %0, %0, 1; }", "'}' without '{'"},
         {"add.f32 %0, %0, 1", "written 0f3F800000"},
         {"lop3.b32 %0, %0, %0, %0, %1", "has to be a constant"},
         {".shared .b32 x; mov.u32 %0, 1", "'.shared'"},
