@@ -9,10 +9,10 @@
 #include "compiler/base/host_abi.h"
 #include "compiler/base/settings.h"
 #include "compiler/compile_error.h"
+#include "compiler/compile_parts.h"
 #include "compiler/prelude/prelude.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 namespace quern {
@@ -31,6 +31,8 @@ std::vector<std::string> effective_options(const std::vector<std::string>& given
     options.insert(options.end(), given.begin(), given.end());
     return options;
 }
+
+} // namespace
 
 const std::vector<SourceFile>& prelude_headers() {
     static const std::vector<SourceFile> headers = [] {
@@ -58,8 +60,6 @@ Binary find_or_compile(const Backend& backend, const CompileRequest& request, bo
         return backend.compile(request);
     });
 }
-
-} // namespace
 
 Cache& process_cache() {
     static Cache* cache = new Cache; // never destroyed: kernels may outlive static destruction
@@ -92,34 +92,6 @@ CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature&
             tell_compile_error(spec, made.source, error.log(), backend.identity(), arch.name),
             spec.name, made.source, error.log());
     }
-    return made;
-}
-
-CompiledRaw compile_raw(const RawSource& source, const Arch& arch, const std::string& name,
-                        const std::string& origin) {
-    const Backend& backend = backend_for(arch.target);
-    CompileRequest request;
-    request.name = source.label;
-    request.source = source.code;
-    request.headers = prelude_headers();
-    request.options = source.options;
-    request.name_expressions = source.name_expressions;
-    request.arch = arch;
-
-    CompiledRaw made;
-    made.toolchain = backend.identity();
-    const auto start = std::chrono::steady_clock::now();
-    bool compiled = false;
-    try {
-        made.binary = find_or_compile(backend, request, compiled);
-    } catch (const CompileError& error) {
-        throw CompileError(
-            tell_raw_error(source, name, origin, error.log(), made.toolchain, arch.name), name,
-            source.code, error.log());
-    }
-    made.from_cache = !compiled;
-    made.compile_ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return made;
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/cache/cache.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/spec/declared.h"
 
 namespace quern {
 
@@ -28,7 +29,15 @@ struct RawSource {
         "kernel.cu"; // of the text in the toolchain's messages; a path, if it has one
     std::vector<std::string> options;
     std::vector<std::string> name_expressions; // C++ names whose symbols `Binary` shall tell
+    bool with_nvcc = false;                    // on GPUs; a CPU has one toolchain
+    bool translate_cucomplex = false;          // cuComplex.h becomes its names over complex<T>
+    std::string binary;                        // a cubin, a fatbin or PTX instead of `code`
+    std::string folder; // of the file that `code` was read from: its #includes start there
 };
+
+// Reads source, cubin, fatbin or PTX into `code` or `binary`. Throws DriverError
+// (CUDA_ERROR_FILE_NOT_FOUND).
+[[nodiscard]] RawSource read_raw_file(const std::string& path);
 
 struct CompiledRaw {
     Binary binary;
@@ -41,6 +50,16 @@ struct CompiledRaw {
 // who asked) are for messages only. Throws CompileError as above.
 [[nodiscard]] CompiledRaw compile_raw(const RawSource& source, const Arch& arch,
                                       const std::string& name, const std::string& origin);
+
+// Options that are accepted and change nothing on this target, with the reason. Opens the
+// toolchain.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>>
+ignored_options(const RawSource& source, const Arch& arch);
+
+// The parameters of a kernel whose symbol is known, as far as symbol and text tell them; empty when
+// they do not.
+[[nodiscard]] std::vector<DeclaredParam> declared_params(const RawSource& source,
+                                                         const std::string& symbol);
 
 // Opens the GPU toolchain's library in the background, once, so that the first compile need not
 // wait for it.

@@ -39,7 +39,12 @@ class Backend {
     // Throws CompileError (what(): the raw log; callers that know the user's lines say it better)
     // or Error.
     [[nodiscard]] virtual Binary compile(const CompileRequest& request) const = 0;
+    // Why this option, one word as given, is accepted and changes nothing; "" when it does
+    // something.
+    [[nodiscard]] virtual std::string why_ignored(const std::string& option) const;
 };
+
+inline std::string Backend::why_ignored(const std::string& /*option*/) const { return {}; }
 
 // Both are made on first use and live as long as the process; the library behind them is opened by
 // the first call of a member. Throws Error with remedies when the library cannot be had.

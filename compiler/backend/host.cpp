@@ -22,6 +22,7 @@ struct CcApi {
     decltype(&quern_cc_compile) compile = nullptr;
     decltype(&quern_cc_free) free = nullptr;
     decltype(&quern_cc_identity) identity = nullptr;
+    decltype(&quern_cc_why_ignored) why_ignored = nullptr;
 };
 
 [[noreturn]] void throw_missing() {
@@ -42,7 +43,10 @@ CcApi open_cc() {
     api.compile = reinterpret_cast<decltype(api.compile)>(library.symbol("quern_cc_compile"));
     api.free = reinterpret_cast<decltype(api.free)>(library.symbol("quern_cc_free"));
     api.identity = reinterpret_cast<decltype(api.identity)>(library.symbol("quern_cc_identity"));
-    if (api.compile == nullptr || api.free == nullptr || api.identity == nullptr)
+    api.why_ignored =
+        reinterpret_cast<decltype(api.why_ignored)>(library.symbol("quern_cc_why_ignored"));
+    if (api.compile == nullptr || api.free == nullptr || api.identity == nullptr ||
+        api.why_ignored == nullptr)
         throw Error(ErrorKind::runtime, join(library.path(), " is not quern's CPU compiler"));
     return api;
 }
@@ -65,6 +69,10 @@ class HostBackend final : public Backend {
             throw_missing();
         return identity_ = join("quern cc ", QUERN_CC_ABI, " (build ",
                                 library_build_id(path).substr(0, 16), ")");
+    }
+
+    [[nodiscard]] std::string why_ignored(const std::string& option) const override {
+        return cc().why_ignored(option.c_str());
     }
 
     [[nodiscard]] Binary compile(const CompileRequest& request) const override {

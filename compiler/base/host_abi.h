@@ -5,6 +5,7 @@
 //   __quern_run_saxpy    a HostKernel: runs blocks [first_block, last_block) of a launch, every
 //   thread of each
 //   __quern_info_saxpy   a HostKernelInfo in read-only data
+//   __quern_params_saxpy its parameters in words, for callers that check (compiler/host/describe.h)
 // and every __device__, __constant__ or __managed__ variable of the program is a plain global
 // symbol of its C++ linkage name. Blocks are numbered x fastest, then y, then z.
 #pragma once

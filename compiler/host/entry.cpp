@@ -1,5 +1,6 @@
 // Kernel discovery and entry thunks, by Clang's own account of the calling convention.
 #include "compiler/host/entry.h"
+#include "compiler/host/describe.h"
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
 #include <clang/AST/Decl.h>
@@ -125,6 +126,7 @@ bool make_entry(clang::CodeGenerator& generator, clang::ASTContext& ast,
         offset += bytes;
     }
     kernel.args_bytes = static_cast<std::uint32_t>(offset);
+    describe_params(decl, ast, module, kernel.name);
 
     auto* signature = function.getFunctionType();
     if (signature->getNumParams() != builder.values.size() ||

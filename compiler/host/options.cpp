@@ -18,9 +18,18 @@ struct Row {
     std::string_view name, alias; // without dashes in front
     Value value;
     Act act;
+    std::string_view why = {}; // of an option that is ignored
 };
 
 bool ignore(Options&, std::string_view) { return true; }
+
+constexpr std::string_view of_machine = "is about NVIDIA's machine code";
+constexpr std::string_view of_linking = "is about linking; a program here is complete by itself";
+constexpr std::string_view of_messages = "is about the form and the numbers of NVIDIA's messages";
+constexpr std::string_view of_nvrtc = "is about NVRTC's own work";
+constexpr std::string_view of_always = "is always so here";
+constexpr std::string_view of_exact = "chooses nothing: a CPU's square root is exact either way";
+constexpr std::string_view of_denormals = "chooses nothing: a CPU keeps denormals";
 
 bool is_true(std::string_view value) { return value == "true" || value == "1"; }
 
@@ -95,52 +104,54 @@ constexpr Row rows[] = {
     {"disable-warnings", "w", Value::none, quiet},
     {"device-as-default-execution-space", "default-device", Value::none, everything_on_device},
     // Below: nothing on a CPU.
-    {"prec-sqrt", "prec-sqrt", Value::flag, ignore}, // a CPU's square root is exact either way
-    {"ftz", "ftz", Value::flag, ignore},             // denormals are kept
-    {"gpu-architecture", "arch", Value::text, ignore},
-    {"device-c", "dc", Value::none, ignore},
-    {"device-w", "dw", Value::none, ignore},
-    {"relocatable-device-code", "rdc", Value::flag, ignore},
-    {"extensible-whole-program", "ewp", Value::none, ignore},
-    {"dopt", "dopt", Value::text, ignore},
-    {"Ofast-compile", "Ofc", Value::text, ignore},
-    {"ptxas-options", "Xptxas", Value::text, ignore},
-    {"maxrregcount", "maxrregcount", Value::text, ignore},
-    {"extra-device-vectorization", "extra-device-vectorization", Value::none, ignore},
-    {"modify-stack-limit", "modify-stack-limit", Value::flag, ignore},
-    {"dlink-time-opt", "dlto", Value::none, ignore},
-    {"gen-opt-lto", "gen-opt-lto", Value::none, ignore},
-    {"optix-ir", "optix-ir", Value::none, ignore},
-    {"jump-table-density", "jtd", Value::text, ignore},
-    {"device-stack-protector", "device-stack-protector", Value::flag, ignore},
-    {"no-source-include", "no-source-include", Value::none, ignore},
-    {"builtin-move-forward", "builtin-move-forward", Value::flag, ignore},
-    {"builtin-initializer-list", "builtin-initializer-list", Value::flag, ignore},
-    {"restrict", "restrict", Value::none, ignore},
-    {"device-int128", "device-int128", Value::none, ignore},
-    {"device-float128", "device-float128", Value::none, ignore},
-    {"optimization-info", "opt-info", Value::text, ignore},
-    {"display-error-number", "err-no", Value::none, ignore},
-    {"no-display-error-number", "no-err-no", Value::none, ignore},
-    {"diag-error", "diag-error", Value::text, ignore}, // numbers of NVIDIA's own messages
-    {"diag-suppress", "diag-suppress", Value::text, ignore},
-    {"diag-warn", "diag-warn", Value::text, ignore},
-    {"brief-diagnostics", "brief-diag", Value::flag, ignore},
-    {"time", "time", Value::text, ignore},
-    {"split-compile", "split-compile", Value::text, ignore},
-    {"fdevice-syntax-only", "fdevice-syntax-only", Value::none, ignore},
-    {"fdevice-time-trace", "fdevice-time-trace", Value::text, ignore},
-    {"minimal", "minimal", Value::none, ignore},
-    {"no-cache", "no-cache", Value::none, ignore},
-    {"pch", "pch", Value::none, ignore}, // ours is always on
-    {"create-pch", "create-pch", Value::text, ignore},
-    {"use-pch", "use-pch", Value::text, ignore},
-    {"pch-dir", "pch-dir", Value::text, ignore},
-    {"pch-verbose", "pch-verbose", Value::flag, ignore},
-    {"pch-messages", "pch-messages", Value::flag, ignore},
-    {"instantiate-templates-in-pch", "instantiate-templates-in-pch", Value::flag, ignore},
-    {"frandom-seed", "frandom-seed", Value::text, ignore},
-    {"version-ident", "dQ", Value::flag, ignore},
+    {"prec-sqrt", "prec-sqrt", Value::flag, ignore,
+     of_exact},                                        // a CPU's square root is exact either way
+    {"ftz", "ftz", Value::flag, ignore, of_denormals}, // denormals are kept
+    {"gpu-architecture", "arch", Value::text, ignore, of_machine},
+    {"device-c", "dc", Value::none, ignore, of_linking},
+    {"device-w", "dw", Value::none, ignore, of_linking},
+    {"relocatable-device-code", "rdc", Value::flag, ignore, of_linking},
+    {"extensible-whole-program", "ewp", Value::none, ignore, of_linking},
+    {"dopt", "dopt", Value::text, ignore, of_machine},
+    {"Ofast-compile", "Ofc", Value::text, ignore, of_machine},
+    {"ptxas-options", "Xptxas", Value::text, ignore, of_machine},
+    {"maxrregcount", "maxrregcount", Value::text, ignore, of_machine},
+    {"extra-device-vectorization", "extra-device-vectorization", Value::none, ignore, of_machine},
+    {"modify-stack-limit", "modify-stack-limit", Value::flag, ignore, of_nvrtc},
+    {"dlink-time-opt", "dlto", Value::none, ignore, of_linking},
+    {"gen-opt-lto", "gen-opt-lto", Value::none, ignore, of_linking},
+    {"optix-ir", "optix-ir", Value::none, ignore, of_machine},
+    {"jump-table-density", "jtd", Value::text, ignore, of_machine},
+    {"device-stack-protector", "device-stack-protector", Value::flag, ignore, of_machine},
+    {"no-source-include", "no-source-include", Value::none, ignore, of_nvrtc},
+    {"builtin-move-forward", "builtin-move-forward", Value::flag, ignore, of_nvrtc},
+    {"builtin-initializer-list", "builtin-initializer-list", Value::flag, ignore, of_nvrtc},
+    {"restrict", "restrict", Value::none, ignore, of_machine},
+    {"device-int128", "device-int128", Value::none, ignore, of_always},
+    {"device-float128", "device-float128", Value::none, ignore, of_nvrtc},
+    {"optimization-info", "opt-info", Value::text, ignore, of_messages},
+    {"display-error-number", "err-no", Value::none, ignore, of_messages},
+    {"no-display-error-number", "no-err-no", Value::none, ignore, of_messages},
+    {"diag-error", "diag-error", Value::text, ignore,
+     of_messages}, // numbers of NVIDIA's own messages
+    {"diag-suppress", "diag-suppress", Value::text, ignore, of_messages},
+    {"diag-warn", "diag-warn", Value::text, ignore, of_messages},
+    {"brief-diagnostics", "brief-diag", Value::flag, ignore, of_messages},
+    {"time", "time", Value::text, ignore, of_nvrtc},
+    {"split-compile", "split-compile", Value::text, ignore, of_nvrtc},
+    {"fdevice-syntax-only", "fdevice-syntax-only", Value::none, ignore, of_nvrtc},
+    {"fdevice-time-trace", "fdevice-time-trace", Value::text, ignore, of_nvrtc},
+    {"minimal", "minimal", Value::none, ignore, of_nvrtc},
+    {"no-cache", "no-cache", Value::none, ignore, of_nvrtc},
+    {"pch", "pch", Value::none, ignore, of_always}, // ours is always on
+    {"create-pch", "create-pch", Value::text, ignore, of_nvrtc},
+    {"use-pch", "use-pch", Value::text, ignore, of_nvrtc},
+    {"pch-dir", "pch-dir", Value::text, ignore, of_nvrtc},
+    {"pch-verbose", "pch-verbose", Value::flag, ignore, of_nvrtc},
+    {"pch-messages", "pch-messages", Value::flag, ignore, of_nvrtc},
+    {"instantiate-templates-in-pch", "instantiate-templates-in-pch", Value::flag, ignore, of_nvrtc},
+    {"frandom-seed", "frandom-seed", Value::text, ignore, of_nvrtc},
+    {"version-ident", "dQ", Value::flag, ignore, of_nvrtc},
 };
 
 struct Found {
@@ -168,6 +179,13 @@ Found find_row(std::string_view word) {
 }
 
 } // namespace
+
+std::string_view why_ignored(std::string_view word) {
+    if (word.size() < 2 || word[0] != '-')
+        return {};
+    const Found found = find_row(word);
+    return found.row ? found.row->why : std::string_view();
+}
 
 bool parse_options(std::span<const char* const> words, Options& options, std::string& complaint) {
     const auto fail = [&](std::string_view word, std::string_view why) {

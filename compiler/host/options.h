@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quern::host {
@@ -17,11 +18,14 @@ struct Options {
     bool line_tables = false;
     bool warnings = true;
     bool default_device = false; // what says nothing of its place lies on the device
-    bool regions = false; // cut kernels whose threads wait into regions
+    bool regions = false;        // cut kernels whose threads wait into regions
 };
 
 // False with `complaint` set: an option nobody knows, or one whose value is missing or not among
 // those allowed.
 bool parse_options(std::span<const char* const> words, Options& options, std::string& complaint);
+
+// Why an option changes nothing on a CPU, one word of a list as given; "" if it does, or is none.
+std::string_view why_ignored(std::string_view word);
 
 } // namespace quern::host

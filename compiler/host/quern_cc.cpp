@@ -231,5 +231,9 @@ quern_cc_result* quern_cc_compile(const quern_cc_request* request) {
 
 void quern_cc_free(quern_cc_result* result) { delete static_cast<quern::host::Result*>(result); }
 
+const char* quern_cc_why_ignored(const char* option) {
+    const auto why = quern::host::why_ignored(option ? option : ""); // a literal: it ends in 0
+    return why.empty() ? "" : why.data();
+}
 const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 2)"; }
 }

@@ -55,6 +55,9 @@ typedef struct quern_cc_result {
 
 QUERN_CC_API quern_cc_result* quern_cc_compile(const quern_cc_request* request);
 QUERN_CC_API void quern_cc_free(quern_cc_result* result);
+/* Why an option ("--ftz=true") is accepted and changes nothing on a CPU; "" when it does something.
+ */
+QUERN_CC_API const char* quern_cc_why_ignored(const char* option);
 QUERN_CC_API const char* quern_cc_identity(void); /* "clang 19.1.7 (quern cc 2)" */
 #ifdef __cplusplus
 }

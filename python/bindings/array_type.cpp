@@ -35,6 +35,31 @@ PyObject* new_object(PyTypeObject* type, Array&& array, PyObject* base) noexcept
     return object;
 }
 
+// An array over memory that is there already. Throws ValueError where it would reach past its end.
+Array lay_over(py::handle memptr, DType element, const Dims& shape, py::handle strides,
+               Order layout) {
+    if (!py::isinstance<MemoryPointer>(memptr))
+        throw TypeError(join("memptr must be a MemoryPointer, not ",
+                             py::str(py::type::of(memptr)).cast<std::string>()));
+    const auto& place = py::cast<const MemoryPointer&>(memptr);
+    const auto bytes = static_cast<std::int64_t>(bytes_of(element));
+    const bool empty = checked_size(shape, bytes_of(element)) == 0;
+    Dims steps = strides.is_none() ? dense_strides(shape, bytes_of(element), layout)
+                                   : to_dims(strides, "strides");
+    if (steps.size() != shape.size())
+        throw ValueError(join("strides has ", steps.size(), " entries, shape has ", shape.size()));
+    std::int64_t low = 0, high = bytes; // of what elements touch, from `address`
+    for (int d = 0; d < shape.size(); ++d)
+        (steps[d] < 0 ? low : high) += steps[d] * std::max<std::int64_t>(shape[d] - 1, 0);
+    const auto start = static_cast<std::int64_t>(place.address - place.buffer->address());
+    const auto room = static_cast<std::int64_t>(place.buffer->bytes());
+    if (!empty && (start + low < 0 || start + high > room))
+        throw ValueError(join("an array of shape ", format_shape(shape), " and dtype ",
+                              row(element).name, " reaches past the ", room - start,
+                              " bytes at memptr"));
+    return {place.buffer, place.address, element, shape, std::move(steps)};
+}
+
 // ndarray(shape, dtype=float, memptr=None, strides=None, order='C'): uninitialised, as in NumPy and
 // CuPy.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -46,12 +71,16 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         return nullptr;
     return guarded(
         [&]() -> PyObject* {
-            if (memptr != Py_None || strides != Py_None)
-                throw Error(ErrorKind::not_implemented,
-                            "ndarray(memptr=, strides=) is not supported: make views by slicing");
-            Device& device = current_device();
             const DType element = dtype == Py_None ? DType::float64 : to_dtype(dtype);
             const Order layout = to_order(order, 'C') == 'F' ? Order::f : Order::c;
+            if (memptr != Py_None)
+                return new_object(type, lay_over(memptr, element, to_dims(shape), strides, layout),
+                                  nullptr);
+            if (strides != Py_None)
+                throw Error(ErrorKind::not_implemented,
+                            "ndarray(strides=) without memptr= is not supported: make views by "
+                            "slicing");
+            Device& device = current_device();
             return new_object(
                 type, Array::empty(device, element, to_dims(shape), current_stream(device), layout),
                 nullptr);

@@ -271,7 +271,10 @@ void add_memory(py::module_& module, py::handle type) {
             py::return_value_policy::reference)
         .def_property_readonly(
             "device_id", [](const MemoryPointer& self) { return id_of(self.buffer->device()); })
-        .def("__int__", [](const MemoryPointer& self) { return self.address; });
+        .def("__int__", [](const MemoryPointer& self) { return self.address; })
+        .def("__add__", [](const MemoryPointer& self, std::int64_t bytes) {
+            return MemoryPointer{self.buffer, self.address + static_cast<std::uint64_t>(bytes)};
+        });
     attach_property(
         type, "data",
         [](const Array& self) {

@@ -12,17 +12,19 @@ namespace quern::python {
 
 // What a RawKernel or a RawModule was made with, as its attributes and its pickle tell it.
 struct RawSettings {
-    std::string code, path; // one of them; "" the other
+    pybind11::object code = pybind11::none(), path = pybind11::none(); // a str, the other None
     pybind11::tuple options;
     std::string backend = "nvrtc";
     bool translate_cucomplex = false, cooperative = false, strict = true;
     pybind11::object name_expressions = pybind11::none(); // a tuple or None
-    bool jitify = false;
 };
 
 // Checks what it can without compiling. Throws TypeError, ValueError.
 [[nodiscard]] std::shared_ptr<RawProgram> make_program(const RawSettings& settings,
                                                        const std::string& name);
+
+// CuPy takes the argument no longer seriously and neither do we: a DeprecationWarning.
+void warn_of_jitify();
 
 // A new RawKernel (a new reference) of a program that exists.
 [[nodiscard]] pybind11::object make_raw_kernel(std::shared_ptr<RawProgram> program,

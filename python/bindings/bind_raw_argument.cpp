@@ -8,6 +8,7 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace py = pybind11;
@@ -17,21 +18,52 @@ namespace {
 
 bool is_structure(const py::handle dtype) { return dtype.attr("kind").cast<std::string>() == "V"; }
 
-// Bytes only: raw kernels declare their own structs. By dtype object; emptied when it grows large.
+// Every scalar of a structured dtype, nested ones and those of sub-arrays too; false: too many to
+// list.
+bool add_places(const py::handle dtype, const std::string& name, std::uint32_t offset,
+                std::vector<FieldPlace>& places) {
+    constexpr std::size_t most = 1024;
+    const auto bytes = dtype.attr("itemsize").cast<std::uint32_t>();
+    if (const py::object parts = dtype.attr("subdtype"); !parts.is_none()) {
+        const py::object element = parts.cast<py::tuple>()[0];
+        const auto step = element.attr("itemsize").cast<std::uint32_t>();
+        for (std::uint32_t k = 0; step != 0 && k < bytes / step; ++k)
+            if (!add_places(element, join(name, "[", k, "]"), offset + k * step, places))
+                return false;
+        return true;
+    }
+    if (const py::object names = dtype.attr("names"); !names.is_none()) {
+        const py::object fields = dtype.attr("fields");
+        for (const py::handle field : names) {
+            const py::tuple entry = fields[field];
+            if (!add_places(entry[0],
+                            join(name, name.empty() ? "" : ".", field.cast<std::string>()),
+                            offset + entry[1].cast<std::uint32_t>(), places))
+                return false;
+        }
+        return true;
+    }
+    const auto kind = dtype.attr("kind").cast<std::string>();
+    if (kind == "c") {
+        places.push_back({name + ".real", offset, bytes / 2});
+        places.push_back({name + ".imag", offset + bytes / 2, bytes / 2});
+    } else if (kind != "V") { // plain bytes stand for anything: padding, as a rule
+        places.push_back({name, offset, bytes});
+    }
+    return places.size() <= most;
+}
+
+// Size and places only: raw kernels declare their own structs. By dtype object; emptied when it
+// grows large.
 std::shared_ptr<const StructLayout> bytes_layout(py::handle dtype) {
     static auto& known = *new std::unordered_map<PyObject*, std::shared_ptr<const StructLayout>>;
     if (const auto found = known.find(dtype.ptr()); found != known.end())
         return found->second;
     auto layout = std::make_shared<StructLayout>();
     layout->bytes = dtype.attr("itemsize").cast<std::uint32_t>();
-    if (const py::object names = dtype.attr("names"); !names.is_none()) {
-        const py::object fields = dtype.attr("fields");
-        for (const py::handle name : names) {
-            const py::tuple entry = fields[name];
-            layout->places.push_back({name.cast<std::string>(), entry[1].cast<std::uint32_t>(),
-                                      entry[0].attr("itemsize").cast<std::uint32_t>()});
-        }
-    }
+    if (!add_places(dtype, "", 0, layout->places))
+        layout->places.clear();
+    std::ranges::sort(layout->places, {}, &FieldPlace::offset_bytes);
     constexpr std::size_t most = 256;
     if (known.size() >= most) {
         for (const auto& entry : known)
@@ -90,6 +122,11 @@ Argument to_raw_argument(PyObject* object, ImportedArrays& imported) {
         return address(py::cast<const MemoryPointer&>(py::handle(object)).address);
     if (std::optional<Argument> bytes = find_bytes(object))
         return *std::move(bytes);
+    // A texture, a surface, another library's pointer: its handle.
+    if (PyObject_HasAttrString(object, "__cuda_array_interface__") == 0)
+        if (const py::object handle = py::getattr(object, "ptr", py::none());
+            py::isinstance<py::int_>(handle))
+            return address(handle.cast<std::uint64_t>());
     return to_argument(object, imported);
 }
 

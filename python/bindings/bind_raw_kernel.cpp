@@ -14,6 +14,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 
@@ -229,27 +230,61 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                           "jitify",
                                           "strict",
                                           nullptr};
-            const char *code, *name, *backend = "nvrtc";
-            PyObject* options = nullptr;
-            int translate = 0, cooperative = 0, jitify = 0, strict = 1;
+            PyObject *code = nullptr, *options = nullptr, *jitify = nullptr;
+            const char *name = nullptr, *backend = "nvrtc";
+            int translate = 0, cooperative = 0, strict = 1;
             if (!PyArg_ParseTupleAndKeywords(
-                    args, kwargs, "ss|O!s$pppp:RawKernel", const_cast<char**>(names), &code, &name,
+                    args, kwargs, "Us|O!s$ppOp:RawKernel", const_cast<char**>(names), &code, &name,
                     &PyTuple_Type, &options, &backend, &translate, &cooperative, &jitify, &strict))
                 return nullptr;
+            if (jitify != nullptr)
+                warn_of_jitify();
             RawSettings settings;
-            settings.code = code;
+            settings.code = py::reinterpret_borrow<py::object>(code);
             if (options != nullptr)
                 settings.options = py::reinterpret_borrow<py::tuple>(options);
             settings.backend = backend;
             settings.translate_cucomplex = translate != 0;
             settings.cooperative = cooperative != 0;
             settings.strict = strict != 0;
-            settings.jitify = jitify != 0;
             if (std::string_view(name).find('<') != std::string_view::npos)
                 settings.name_expressions = py::make_tuple(name);
             return allocate_kernel(type, make_program(settings, name), name, settings);
         },
         static_cast<PyObject*>(nullptr));
+}
+
+// By source: what is compiled stays behind, and is found in the cache.
+PyObject* kernel_reduce(PyObject* self, PyObject*) {
+    return guarded(
+        [&]() -> PyObject* {
+            const RawKernelObject& object = object_of(self);
+            const RawSettings& s = *object.settings;
+            const py::tuple state =
+                py::make_tuple(py::handle(reinterpret_cast<PyObject*>(Py_TYPE(self))),
+                               object.kernel->name(), s.code, s.path, s.options, s.backend,
+                               s.translate_cucomplex, s.cooperative, s.strict, s.name_expressions);
+            const py::object remake = py::module_::import("quern._core").attr("_remake_raw_kernel");
+            py::object attributes = py::none();
+            if (object.dict != nullptr)
+                attributes = py::reinterpret_borrow<py::object>(object.dict);
+            return py::make_tuple(remake, state, attributes).release().ptr();
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+py::object remake(py::handle type, const std::string& name, const py::object& code,
+                  const py::object& path, const py::tuple& options, const std::string& backend,
+                  bool translate_cucomplex, bool cooperative, bool strict,
+                  const py::object& name_expressions) {
+    RawSettings settings{code,        path,   options,         backend, translate_cucomplex,
+                         cooperative, strict, name_expressions};
+    if (PyType_Check(type.ptr()) == 0 ||
+        PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()), kernel_type) == 0)
+        throw TypeError("a pickled RawKernel names a type that is none");
+    auto program = make_program(settings, name);
+    return py::reinterpret_steal<py::object>(allocate_kernel(
+        reinterpret_cast<PyTypeObject*>(type.ptr()), std::move(program), name, settings));
 }
 
 int kernel_traverse(PyObject* self, visitproc visit, void* arg) {
@@ -276,12 +311,17 @@ void kernel_dealloc(PyObject* self) {
 
 template <class Function> PyObject* getter(PyObject* self, Function&& function) noexcept {
     return guarded(
-        [&]() -> PyObject* { return py::cast(function(object_of(self))).release().ptr(); },
+        [&]() -> PyObject* {
+            if constexpr (std::is_base_of_v<py::object, decltype(function(object_of(self)))>)
+                return function(object_of(self)).release().ptr();
+            else
+                return py::cast(function(object_of(self))).release().ptr();
+        },
         static_cast<PyObject*>(nullptr));
 }
 
-RawFunction& function_now(RawKernelObject& object) {
-    RawFunction& function = object.kernel->on(current_device(), python_hooks());
+const RawFunction& function_now(RawKernelObject& object) {
+    const RawFunction& function = object.kernel->on(current_device(), python_hooks());
     if (has_waited())
         surface_warnings();
     return function;
@@ -290,8 +330,49 @@ RawFunction& function_now(RawKernelObject& object) {
 PyObject* get_name(PyObject* self, void*) {
     return getter(self, [](RawKernelObject& object) { return object.kernel->name(); });
 }
-PyObject* get_code(PyObject* self, void*) {
-    return getter(self, [](RawKernelObject& object) { return object.settings->code; });
+template <auto Member> PyObject* get_setting(PyObject* self, void*) {
+    return getter(self, [](RawKernelObject& object) { return object.settings->*Member; });
+}
+PyObject* get_attribute(PyObject* self, void* entry) {
+    return getter(self, [&](RawKernelObject& object) -> py::object {
+        const auto& attribute = *static_cast<const RawAttribute*>(entry);
+        const int value = object.kernel->attribute(function_now(object), attribute.which);
+        return attribute.which == CU_FUNC_ATTRIBUTE_CACHE_MODE_CA
+                   ? py::object(py::bool_(value != 0))
+                   : py::int_(value);
+    });
+}
+int set_attribute(PyObject* self, PyObject* value, void* entry) {
+    return guarded(
+        [&] {
+            const auto& attribute = *static_cast<const RawAttribute*>(entry);
+            if (value == nullptr)
+                throw TypeError(join(attribute.name, " cannot be deleted"));
+            const std::int64_t wanted = to_int(value, attribute.name);
+            if (wanted < std::numeric_limits<int>::min() ||
+                wanted > std::numeric_limits<int>::max())
+                throw Error(ErrorKind::overflow, join(attribute.name, " is ", wanted));
+            RawKernelObject& object = object_of(self);
+            object.kernel->set_attribute(function_now(object), attribute.which,
+                                         static_cast<int>(wanted));
+            return 0;
+        },
+        -1);
+}
+PyObject* get_attributes(PyObject* self, void*) {
+    return getter(self, [](RawKernelObject& object) {
+        py::dict values;
+        const RawFunction& function = function_now(object);
+        for (const RawAttribute& attribute : raw_attributes)
+            values[attribute.name] = object.kernel->attribute(function, attribute.which);
+        return values;
+    });
+}
+PyObject* kernel_explain(PyObject* self, PyObject*) {
+    return getter(self, [](RawKernelObject& object) {
+        (void)function_now(object);
+        return object.kernel->explain(current_device(), python_hooks());
+    });
 }
 PyObject* get_handle(PyObject* self, void*) {
     return getter(self, [](RawKernelObject& object) {
@@ -378,19 +459,31 @@ PyObject* kernel_subscript(PyObject* self, PyObject* key) {
         static_cast<PyObject*>(nullptr));
 }
 
-PyGetSetDef kernel_getset[] = {
+constexpr std::size_t fixed_getset = 11; // those before the driver's attributes
+std::array<PyGetSetDef, fixed_getset + raw_attributes.size() + 1> kernel_getset{{
     {"name", get_name, nullptr, "Name of the kernel, as it was asked for.", nullptr},
     {"__name__", get_name, nullptr, "Name of the kernel, as it was asked for.", nullptr},
-    {"code", get_code, nullptr, "The program's text.", nullptr},
+    {"code", get_setting<&RawSettings::code>, nullptr, "The program's text, or None.", nullptr},
+    {"file_path", get_setting<&RawSettings::path>, nullptr, "The program's file, or None.",
+     nullptr},
+    {"options", get_setting<&RawSettings::options>, nullptr, "The toolchain's options.", nullptr},
+    {"backend", get_setting<&RawSettings::backend>, nullptr, "'nvrtc' or 'nvcc'.", nullptr},
+    {"enable_cooperative_groups", get_setting<&RawSettings::cooperative>, nullptr,
+     "Whether launches are cooperative.", nullptr},
+    {"strict", get_setting<&RawSettings::strict>, nullptr,
+     "Whether arguments are checked against the parameters.", nullptr},
+    {"attributes", get_attributes, nullptr, "All of the driver's attributes, by name.", nullptr},
     {"kernel", get_handle, nullptr, "The driver's handle (CUfunction) on the current device.",
      nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
+}};
 PyMethodDef kernel_methods[] = {
     {"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(kernel_compile)),
      METH_VARARGS | METH_KEYWORDS,
      "Compile now, for the current device; write the toolchain's log to `log_stream`."},
+    {"explain", kernel_explain, METH_NOARGS,
+     "A page of text: toolchain, options used and ignored, parameters, attributes, compile time."},
+    {"__reduce__", kernel_reduce, METH_NOARGS, "Kernels are pickled by their source."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyMemberDef kernel_members[] = {
@@ -408,7 +501,7 @@ PyType_Slot kernel_slots[] = {
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)},
     {Py_mp_subscript, reinterpret_cast<void*>(kernel_subscript)},
-    {Py_tp_getset, kernel_getset},
+    {Py_tp_getset, kernel_getset.data()},
     {Py_tp_methods, kernel_methods},
     {Py_tp_members, kernel_members},
     {0, nullptr},
@@ -443,6 +536,13 @@ py::object make_raw_kernel(std::shared_ptr<RawProgram> program, const std::strin
 }
 
 void bind_raw_kernel(py::module_& module) {
+    for (std::size_t k = 0; k < raw_attributes.size(); ++k) {
+        const RawAttribute& attribute = raw_attributes[k];
+        kernel_getset[fixed_getset + k] = {attribute.name, get_attribute,
+                                           attribute.settable ? set_attribute : nullptr,
+                                           attribute.doc, const_cast<RawAttribute*>(&attribute)};
+    }
+    module.def("_remake_raw_kernel", &remake);
     for (auto [slot, spec] : {std::pair(&kernel_type, &kernel_type_spec),
                               std::pair(&launcher_type, &launcher_type_spec)}) {
         *slot = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(spec));

@@ -246,7 +246,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
         *value = static_cast<int>(function->dynamic_shared_limit.load());
         break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        *value = -1;
+        *value = function->carveout.load();
         break;
     default:
         if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
@@ -261,8 +261,12 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
     Function* function = state().functions.find(handle);
     if (function == nullptr)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-        return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
+        if (value < -1 || value > 100)
+            return CUDA_ERROR_INVALID_VALUE;
+        function->carveout = value;
+        return CUDA_SUCCESS;
+    }
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         return CUDA_ERROR_INVALID_VALUE;
     if (value < 0 || static_cast<std::uint32_t>(value) + function->info->static_shared_bytes >

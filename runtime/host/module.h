@@ -33,6 +33,7 @@ struct Function {
     std::atomic<const KernelCode*> code{nullptr};
     const HostKernelInfo* info = nullptr;
     std::atomic<std::uint32_t> dynamic_shared_limit{0};
+    std::atomic<int> carveout{-1}; // a hint that is only remembered
     Module* module = nullptr;
     std::array<KernelCode, 2> tiers; // as compiled at first, and what took its place
 };

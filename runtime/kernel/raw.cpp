@@ -2,6 +2,7 @@
 #include "runtime/kernel/raw.h"
 #include "runtime/kernel/promotion.h"
 
+#include "compiler/base/demangle.h"
 #include "compiler/base/error.h"
 #include "compiler/base/settings.h"
 #include "compiler/base/text.h"
@@ -11,9 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-
-#include <cxxabi.h>
+#include <tuple>
 
 namespace quern {
 namespace {
@@ -30,13 +29,6 @@ template <class Entry> Entry& add_to(std::atomic<Entry*>& first, std::unique_ptr
     entry->next.reset(first.load(std::memory_order_relaxed));
     first.store(entry.get(), std::memory_order_release);
     return *entry.release();
-}
-
-std::string demangle(const char* symbol) {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> name(
-        abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
-    return status == 0 && name ? name.get() : symbol;
 }
 
 // Every kernel of a module by its symbol; empty where the driver cannot list them.
@@ -58,22 +50,6 @@ std::vector<std::pair<std::string, CUfunction>> list_functions(const LoadedProgr
             functions.emplace_back(name, handle);
     }
     return functions;
-}
-
-// "void ns::scale<float>(float*)" is called ns::scale<float>.
-bool is_called(std::string demangled, std::string_view name) {
-    const std::string_view wanted = name.starts_with('&') ? name.substr(1) : name;
-    if (demangled.starts_with("void "))
-        demangled.erase(0, 5);
-    int depth = 0;
-    for (std::size_t k = 0; k < demangled.size(); ++k) { // the parameter list's own bracket
-        depth += demangled[k] == '<' ? 1 : demangled[k] == '>' ? -1 : 0;
-        if (demangled[k] == '(' && depth == 0) {
-            demangled.resize(k);
-            break;
-        }
-    }
-    return demangled == wanted;
 }
 
 } // namespace
@@ -104,60 +80,78 @@ const LoadedProgram& RawProgram::on(Device& device, const CallHooks& hooks) {
     return add_to(first_, std::move(loaded));
 }
 
-CUfunction RawProgram::find_function(const LoadedProgram& loaded, const std::string& name) const {
-    const DriverApi& api = loaded.device->api();
-    std::string symbol = name;
+std::string RawProgram::symbol_of(const LoadedProgram& loaded, const std::string& name) const {
     for (const auto& [expression, lowered] : loaded.compiled.binary.lowered_names)
         if (expression == name)
-            symbol = lowered;
+            return lowered;
+    return name;
+}
+
+RawProgram::Global RawProgram::find_global(const LoadedProgram& loaded,
+                                           const std::string& name) const {
+    const DriverApi& api = loaded.device->api();
+    loaded.device->make_current();
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    const CUresult status = api.cuModuleGetGlobal(&address, &bytes, loaded.module.get(),
+                                                  symbol_of(loaded, name).c_str());
+    check(api, status, "find variable '", name, "' in '", name_,
+          "'\n  help: name a __device__, __constant__ or __managed__ variable at namespace scope; "
+          "one "
+          "in a namespace, static, or a template needs name_expressions=('&",
+          name, "',)");
+    return {address, bytes};
+}
+
+std::pair<CUfunction, std::string> RawProgram::find_function(const LoadedProgram& loaded,
+                                                             const std::string& name) const {
+    const DriverApi& api = loaded.device->api();
+    std::string symbol = symbol_of(loaded, name);
     loaded.device->make_current();
     CUfunction handle = nullptr;
     const CUresult status = api.cuModuleGetFunction(&handle, loaded.module.get(), symbol.c_str());
     if (status == CUDA_SUCCESS)
-        return handle;
+        return {handle, symbol};
     if (status != CUDA_ERROR_NOT_FOUND)
         throw_driver_error(api, status, join("find kernel '", name, "'"));
     std::string names;
     int matches = 0;
     for (const auto& [other, function] : list_functions(loaded)) {
-        const std::string readable = demangle(other.c_str());
-        if (is_called(readable, name)) {
+        const std::string readable = demangle(other);
+        if (split_function(readable).name == name) {
             handle = function;
+            symbol = other;
             ++matches;
         }
         names += join("\n    ", readable);
     }
     if (matches == 1)
-        return handle;
+        return {handle, symbol};
     throw_driver_error(
         api, status,
         join("find kernel '", name, "' in '", name_, "'",
              matches > 1 ? ": several kernels have this name" : "",
              names.empty() ? ": it has no kernel that the driver could list" : "\n  its kernels:",
              names, "\n  help: name one of them; a template needs name_expressions=('", name,
-             "<...>',) or a name with its arguments"));
+             "<...>',), or a name with its arguments"));
 }
 
 RawKernel::RawKernel(std::shared_ptr<RawProgram> program, std::string name)
     : program_(std::move(program)), name_(std::move(name)) {}
 RawKernel::~RawKernel() { delete first_.load(); }
 
-RawFunction& RawKernel::on(Device& device, const CallHooks& hooks) {
-    if (RawFunction* found = find_on(first_, device)) [[likely]]
+const RawFunction& RawKernel::on(Device& device, const CallHooks& hooks) {
+    if (const RawFunction* found = find_on(first_, device)) [[likely]]
         return *found;
     const LoadedProgram& loaded = program_->on(device, hooks);
     const std::lock_guard lock(mutex_);
-    if (RawFunction* found = find_on(first_, device))
+    if (const RawFunction* found = find_on(first_, device))
         return *found;
     auto made = std::make_unique<RawFunction>();
     made->device = &device;
-    made->handle = program_->find_function(loaded, name_);
-    const DriverApi& api = device.api();
-    made->knows_params = api.cuFuncGetParamInfo != nullptr;
-    if (made->knows_params)
-        for (std::size_t k = 0, offset = 0, bytes = 0;
-             api.cuFuncGetParamInfo(made->handle, k, &offset, &bytes) == CUDA_SUCCESS; ++k)
-            made->params.push_back({static_cast<std::uint32_t>(bytes)});
+    std::tie(made->handle, made->symbol) = program_->find_function(loaded, name_);
+    made->params = find_params(loaded, *made, program_->source());
+    made->knows_params = device.api().cuFuncGetParamInfo != nullptr || !made->params.empty();
     return add_to(first_, std::move(made));
 }
 
@@ -210,6 +204,33 @@ std::string text_of(const std::array<unsigned, 3>& extents) {
     return join("(", extents[0], ", ", extents[1], ", ", extents[2], ")");
 }
 
+// All blocks of a cooperative launch must fit a GPU at once. As CuPy does: a longer 1-D grid is
+// cut, with a warning.
+void fit_cooperative_grid(const std::string& name, const RawFunction& function, RawLaunch& launch,
+                          const CallHooks& hooks) {
+    const DriverApi& api = function.device->api();
+    const auto [gx, gy, gz] = launch.grid;
+    const auto [bx, by, bz] = launch.block;
+    int blocks = 0;
+    if (function.device->is_cpu() || api.cuOccupancyMaxActiveBlocksPerMultiprocessor == nullptr ||
+        api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function.handle,
+                                                        static_cast<int>(bx * by * bz),
+                                                        launch.shared_bytes) != CUDA_SUCCESS)
+        return; // the driver judges
+    const auto most = static_cast<std::uint64_t>(blocks) *
+                      static_cast<std::uint64_t>(function.device->properties().multiprocessors);
+    if (most == 0 || std::uint64_t{gx} * gy * gz <= most)
+        return;
+    const std::string what =
+        join("kernel '", name, "': a cooperative grid of ", std::uint64_t{gx} * gy * gz,
+             " blocks does not fit ", function.device->name(), " at once, which holds ", most);
+    if (gy != 1 || gz != 1)
+        throw ValueError(join(what, "\n    help: launch fewer blocks"));
+    launch.grid[0] = static_cast<unsigned>(most);
+    if (hooks.warn != nullptr)
+        hooks.warn(join(what, "; The grid size will be reduced from ", gx, " to ", most));
+}
+
 [[noreturn]] void refuse(const std::string& name, const RawFunction& function,
                          const RawLaunch& launch, CUresult status) {
     const std::string reason = excess(function, launch);
@@ -222,15 +243,17 @@ std::string text_of(const std::array<unsigned, 3>& extents) {
 
 } // namespace
 
-void RawKernel::operator()(std::span<const Argument> args, const RawLaunch& launch,
+void RawKernel::operator()(std::span<const Argument> args, RawLaunch launch,
                            const CallHooks& hooks) {
     Device& device = device_of_call(name_, args);
     const RawFunction& function = on(device, hooks);
-    RawArguments parameters(name_, function, args, launch.strict);
+    RawArguments parameters({name_, function, args}, launch.strict);
     const CUstream stream = launch.has_stream ? launch.stream : current_stream(device);
+    device.make_current();
+    if (launch.cooperative) [[unlikely]]
+        fit_cooperative_grid(name_, function, launch, hooks);
     const auto [gx, gy, gz] = launch.grid;
     const auto [bx, by, bz] = launch.block;
-    device.make_current();
     if (settings().show_launch) [[unlikely]]
         std::fprintf(stderr, "quern: launch %s on %s: grid %s, block %s, %u bytes shared\n",
                      name_.c_str(), device.name().c_str(), text_of(launch.grid).c_str(),

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quern {
@@ -19,7 +20,8 @@ namespace quern {
 // stands.
 struct CallHooks {
     void (*on_wait)(bool entering) = nullptr;
-    std::string (*call_site)() = nullptr; // "script.py:12"
+    std::string (*call_site)() = nullptr;            // "script.py:12"
+    void (*warn)(const std::string& text) = nullptr; // may throw
 };
 
 class Promotion;
@@ -46,25 +48,37 @@ class RawProgram {
     [[nodiscard]] const LoadedProgram& on(Device& device, const CallHooks& hooks = {});
     // The kernel of this name: a symbol, a name expression, or a C++ name that only one kernel has.
     // Throws DriverError (CUDA_ERROR_NOT_FOUND) that lists the names there are.
-    [[nodiscard]] CUfunction find_function(const LoadedProgram& loaded,
-                                           const std::string& name) const;
+    [[nodiscard]] std::pair<CUfunction, std::string> // handle and symbol
+    find_function(const LoadedProgram& loaded, const std::string& name) const;
+    // A __device__, __constant__ or __managed__ variable, by symbol or name expression.
+    struct Global {
+        std::uint64_t address = 0;
+        std::size_t bytes = 0;
+    };
+    [[nodiscard]] Global find_global(const LoadedProgram& loaded, const std::string& name) const;
 
   private:
+    [[nodiscard]] std::string symbol_of(const LoadedProgram& loaded, const std::string& name) const;
+
     RawSource source_;
     std::string name_;
     std::mutex mutex_;
     std::atomic<LoadedProgram*> first_{nullptr};
 };
 
+// What a kernel's binary, its symbol and its text tell of one parameter.
 struct RawParam {
-    std::uint32_t bytes = 0;
+    std::uint32_t bytes = 0;   // 0: not known
+    std::uint16_t accepts = 0; // arrays: a bit for each dtype
+    DeclaredParam declared;
 };
 
 // A kernel on one device. Lives as long as the kernel.
 struct RawFunction {
     Device* device = nullptr;
     CUfunction handle = nullptr;
-    bool knows_params = false; // else the driver is too old to tell
+    std::string symbol;
+    bool knows_params = false; // else neither the driver nor the text tells how many there are
     std::vector<RawParam> params;
     std::unique_ptr<RawFunction> next;
 };
@@ -78,6 +92,15 @@ struct RawLaunch {
     bool cooperative = false;
 };
 
+// The kernel's attributes under CuPy's names.
+struct RawAttribute {
+    const char* name;
+    CUfunction_attribute which;
+    bool settable;
+    const char* doc;
+};
+extern const std::array<RawAttribute, 10> raw_attributes;
+
 class RawKernel {
   public:
     RawKernel(std::shared_ptr<RawProgram> program, std::string name);
@@ -87,13 +110,17 @@ class RawKernel {
 
     [[nodiscard]] RawProgram& program() const noexcept { return *program_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] RawFunction& on(Device& device, const CallHooks& hooks = {});
+    [[nodiscard]] const RawFunction& on(Device& device, const CallHooks& hooks = {});
+    // What the driver says of the kernel. Throws DriverError.
+    [[nodiscard]] int attribute(const RawFunction& function, CUfunction_attribute which) const;
+    void set_attribute(const RawFunction& function, CUfunction_attribute which, int value) const;
+    // Everything about the kernel on one device, for people.
+    [[nodiscard]] std::string explain(Device& device, const CallHooks& hooks = {});
 
     // Launches on the device of the arrays (the current one without any). An argument of kind
     // `missing` is a null pointer. Thread safe. Throws TypeError, ValueError or OverflowError
     // before anything is launched.
-    void operator()(std::span<const Argument> args, const RawLaunch& launch,
-                    const CallHooks& hooks = {});
+    void operator()(std::span<const Argument> args, RawLaunch launch, const CallHooks& hooks = {});
 
   private:
     std::shared_ptr<RawProgram> program_;

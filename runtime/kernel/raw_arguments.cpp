@@ -1,24 +1,289 @@
 // Each argument goes into a slot of its parameter's width. Python's int, float, bool and complex
-// take the width of the parameter; everything else must have it.
+// take the type of the parameter; everything else must fit it as it is.
 #include "runtime/kernel/raw_arguments.h"
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace quern {
 namespace {
 
+using Form = CType::Kind;
+
 constexpr std::size_t slot_alignment = 16;
+constexpr const char* as_it_stands = "or strict=False to launch as it stands";
 
 std::size_t round_up(std::size_t bytes) {
     return (bytes + slot_alignment - 1) & ~(slot_alignment - 1);
 }
 
-// CuPy's width for what the parameter does not decide.
-std::uint32_t own_bytes(const Argument& argument) {
+// The dtype that a parameter by value is stored as; nullopt where its type is not known.
+std::optional<DType> dtype_of(const CType& type) {
+    const auto number = [&](Form form, std::uint32_t bytes) -> std::optional<DType> {
+        const bool is_signed = form == Form::signed_integer || form == Form::character;
+        switch (form) {
+        case Form::boolean:
+            return DType::boolean;
+        case Form::character:
+        case Form::signed_integer:
+        case Form::unsigned_integer:
+            switch (bytes) {
+            case 1:
+                return is_signed ? DType::int8 : DType::uint8;
+            case 2:
+                return is_signed ? DType::int16 : DType::uint16;
+            case 4:
+                return is_signed ? DType::int32 : DType::uint32;
+            case 8:
+                return is_signed ? DType::int64 : DType::uint64;
+            default:
+                return std::nullopt;
+            }
+        case Form::floating:
+            return bytes == 2 ? DType::float16 : bytes == 4 ? DType::float32 : DType::float64;
+        case Form::bfloat16:
+            return DType::bfloat16;
+        default:
+            return std::nullopt;
+        }
+    };
+    if (type.pointer)
+        return DType::uint64;
+    const bool pair = type.bytes == 2 * type.part_bytes && type.part == Form::floating;
+    if ((type.kind == Form::complex || type.kind == Form::vector) && pair && type.part_bytes >= 4)
+        return type.part_bytes == 4 ? DType::complex64 : DType::complex128;
+    return number(type.kind, type.bytes);
+}
+
+// A guess by width alone, for a parameter whose type is not known.
+std::optional<DType> dtype_by_width(const Scalar& scalar, std::uint32_t bytes) {
+    switch (scalar.kind) {
+    case Scalar::Kind::boolean:
+    case Scalar::Kind::integer:
+    case Scalar::Kind::unsigned_integer: {
+        const bool is_signed = scalar.kind != Scalar::Kind::integer || scalar.integer < 0;
+        switch (bytes) {
+        case 1:
+            return is_signed ? DType::int8 : DType::uint8;
+        case 2:
+            return is_signed ? DType::int16 : DType::uint16;
+        case 4:
+            return is_signed ? DType::int32 : DType::uint32;
+        case 8:
+            return scalar.kind == Scalar::Kind::unsigned_integer ? DType::uint64 : DType::int64;
+        default:
+            return std::nullopt;
+        }
+    }
+    case Scalar::Kind::floating:
+        return bytes == 2   ? std::optional(DType::float16)
+               : bytes == 4 ? std::optional(DType::float32)
+               : bytes == 8 ? std::optional(DType::float64)
+                            : std::nullopt;
+    case Scalar::Kind::complex:
+        return bytes == 8    ? std::optional(DType::complex64)
+               : bytes == 16 ? std::optional(DType::complex128)
+                             : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+bool is_integer(DType dtype) {
+    const Kind kind = row(dtype).kind;
+    return kind == Kind::boolean || kind == Kind::signed_integer || kind == Kind::unsigned_integer;
+}
+
+// Whether a NumPy scalar of this dtype is what the parameter means, its width aside.
+bool same_kind(const CType& type, DType dtype) {
+    if (type.pointer)
+        return is_integer(dtype);
+    switch (type.kind) {
+    case Form::unknown:
+    case Form::vector:
+        return true;
+    case Form::boolean:
+    case Form::character:
+    case Form::signed_integer:
+    case Form::unsigned_integer: // 16-bit floats are often kept as integers
+        return is_integer(dtype) || type.bytes == 2;
+    case Form::floating:
+        return row(dtype).kind == Kind::floating ? dtype != DType::bfloat16
+                                                 : type.bytes == 2 && is_integer(dtype);
+    case Form::bfloat16:
+        return dtype == DType::bfloat16 || is_integer(dtype);
+    case Form::complex:
+        return row(dtype).kind == Kind::complex;
+    }
+    return true;
+}
+
+bool became_infinite(const Scalar& scalar, DType dtype, const std::byte* place) {
+    const bool finite =
+        scalar.kind != Scalar::Kind::floating && scalar.kind != Scalar::Kind::complex
+            ? true
+            : std::isfinite(scalar.floating) && std::isfinite(scalar.imaginary);
+    if (!finite)
+        return false;
+    const auto infinite = [&]<class T>(T, int count) {
+        for (int k = 0; k < count; ++k) {
+            T value;
+            std::memcpy(&value, place + static_cast<std::size_t>(k) * sizeof value, sizeof value);
+            if (std::isinf(value))
+                return true;
+        }
+        return false;
+    };
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, place, sizeof bits);
+    switch (dtype) {
+    case DType::float16:
+        return (bits & 0x7fffu) == 0x7c00u;
+    case DType::bfloat16:
+        return (bits & 0x7fffu) == 0x7f80u;
+    case DType::float32:
+        return infinite(float{}, 1);
+    case DType::complex64:
+        return infinite(float{}, 2);
+    default:
+        return false;
+    }
+}
+
+struct Storing {
+    const RawCall& call;
+    std::size_t k;
+    const RawParam& param;
+    std::byte* place;
+    bool strict;
+
+    [[nodiscard]] const Argument& argument() const { return call.args[k]; }
+    [[noreturn]] void refuse(ErrorKind kind, const std::string& what,
+                             const std::string& help) const {
+        call.complain(kind, k, join("argument ", k, " ", what), help);
+    }
+
+    // False: nothing was stored, the argument's own width decides.
+    bool store_python(const Scalar& scalar) const {
+        const CType& type = param.declared.c_type;
+        std::optional<DType> dtype = dtype_of(type);
+        if (!dtype)
+            dtype = dtype_by_width(scalar, param.bytes);
+        const bool whole =
+            scalar.kind != Scalar::Kind::floating && scalar.kind != Scalar::Kind::complex;
+        const bool fits = dtype && bytes_of(*dtype) <= param.bytes &&
+                          (type.pointer         ? whole && scalar.kind != Scalar::Kind::boolean
+                           : is_integer(*dtype) ? whole
+                                                : scalar.kind != Scalar::Kind::complex ||
+                                                      row(*dtype).kind == Kind::complex);
+        if (!fits) {
+            if (!strict)
+                return false;
+            refuse(ErrorKind::type, "cannot become what its parameter is",
+                   join(whole || type.pointer || !dtype || !is_integer(*dtype)
+                            ? "pass a value of the parameter's type, "
+                            : "pass int(x), or a NumPy integer of that width, ",
+                        as_it_stands));
+        }
+        if (type.pointer && scalar.kind == Scalar::Kind::integer && scalar.integer < 0)
+            dtype = DType::int64; // CuPy takes addresses with the high bit set either way
+        if (type.kind == Form::character && scalar.kind == Scalar::Kind::integer &&
+            scalar.integer > 127)
+            dtype = DType::uint8;
+        try {
+            store_scalar(scalar, *dtype, place);
+        } catch (const Error& error) {
+            if (!strict)
+                return false;
+            refuse(error.kind(), join("does not fit: ", error.what()),
+                   "pass a value in range, or widen the parameter");
+        }
+        if (strict && became_infinite(scalar, *dtype, place))
+            refuse(ErrorKind::overflow, "is too large for its parameter",
+                   join("pass a value in range, or widen the parameter, ", as_it_stands));
+        return true;
+    }
+
+    void check_structure() const {
+        const auto& places = argument().layout->places;
+        const auto& parts = param.declared.parts;
+        if (parts.empty() || places.empty())
+            return;
+        const bool same =
+            std::ranges::equal(places, parts, [](const FieldPlace& place, const auto& part) {
+                return place.offset_bytes == part.first && place.bytes == part.second;
+            });
+        if (same)
+            return;
+        std::string ours, theirs;
+        for (const FieldPlace& place : places)
+            ours += join(ours.empty() ? "" : ", ", place.name, " at ", place.offset_bytes, " (",
+                         place.bytes, ")");
+        for (const auto& [offset, bytes] : parts)
+            theirs += join(theirs.empty() ? "" : ", ", offset, " (", bytes, ")");
+        refuse(ErrorKind::type,
+               join("has another layout than its struct\n  NumPy's fields: ", ours,
+                    " bytes\n  the struct's scalars: at ", theirs, " bytes"),
+               join("make the dtype with align=True, or give its offsets, ", as_it_stands));
+    }
+
+    void check() const {
+        const Argument& given = argument();
+        const CType& type = param.declared.c_type;
+        const bool is_array = given.kind == ArgType::Kind::array;
+        if (is_array) {
+            if (param.accepts >> static_cast<unsigned>(given.array->dtype()) & 1u)
+                return;
+            if (type.pointer)
+                refuse(ErrorKind::type,
+                       join("is an array of another dtype than its parameter points at"),
+                       join("pass x.astype(...) for other values, x.view(...) for the same bytes, ",
+                            as_it_stands));
+            refuse(ErrorKind::type, "is an array; its parameter is no pointer",
+                   join("pass a scalar: x.item(), ", as_it_stands));
+        }
+        if (given.kind == ArgType::Kind::missing && type.kind != Form::unknown && !type.pointer)
+            refuse(ErrorKind::type, "is None; its parameter is no pointer",
+                   "pass a value of the parameter's type");
+        if (const std::uint32_t own = own_bytes(given); own != param.bytes)
+            refuse(ErrorKind::type, join("has ", own, " bytes, its parameter ", param.bytes),
+                   join(given.kind == ArgType::Kind::scalar
+                            ? "pass a Python number or a NumPy scalar of the parameter's type, "
+                            : "pass what has the parameter's width, ",
+                        as_it_stands));
+        if (given.kind == ArgType::Kind::scalar && !same_kind(type, given.scalar.dtype))
+            refuse(ErrorKind::type, "is another kind of number than its parameter",
+                   join("pass a Python number or a NumPy scalar of the parameter's type, ",
+                        as_it_stands));
+        if (given.kind == ArgType::Kind::structure)
+            check_structure();
+    }
+
+    void store() const {
+        const Argument& given = argument();
+        const bool python = given.kind == ArgType::Kind::scalar && !given.scalar.is_numpy;
+        if (python && param.bytes != 0 && store_python(given.scalar))
+            return;
+        if (strict && param.bytes != 0)
+            check();
+        if (given.kind == ArgType::Kind::array) {
+            const std::uint64_t address = given.array->address();
+            std::memcpy(place, &address, sizeof address);
+        } else if (given.kind == ArgType::Kind::structure) {
+            std::memcpy(place, given.structure_bytes, given.layout->bytes);
+        } else if (given.kind == ArgType::Kind::scalar) {
+            store_scalar(given.scalar, given.scalar.dtype, place);
+        }
+    }
+};
+
+} // namespace
+
+std::uint32_t own_bytes(const Argument& argument) noexcept {
     switch (argument.kind) {
     case ArgType::Kind::array:
     case ArgType::Kind::missing:
@@ -31,145 +296,16 @@ std::uint32_t own_bytes(const Argument& argument) {
     return static_cast<std::uint32_t>(bytes_of(argument.scalar.dtype));
 }
 
-std::string describe(const Argument& argument) {
-    switch (argument.kind) {
-    case ArgType::Kind::array:
-        return join(row(argument.array->dtype()).name, " array, shape ",
-                    format_shape(argument.array->shape()));
-    case ArgType::Kind::missing:
-        return "None";
-    case ArgType::Kind::structure:
-        return join("structure of ", argument.layout->bytes, " bytes");
-    case ArgType::Kind::scalar:
-        break;
-    }
-    const Scalar& scalar = argument.scalar;
-    std::string value;
-    switch (scalar.kind) {
-    case Scalar::Kind::boolean:
-        value = scalar.boolean ? "True" : "False";
-        break;
-    case Scalar::Kind::integer:
-        value = join(scalar.integer);
-        break;
-    case Scalar::Kind::unsigned_integer:
-        value = join(scalar.unsigned_integer);
-        break;
-    case Scalar::Kind::floating:
-        value = join(scalar.floating);
-        break;
-    case Scalar::Kind::complex:
-        value = join("(", scalar.floating, " + ", scalar.imaginary, "j)");
-        break;
-    }
-    constexpr std::string_view python_names[]{"bool", "int", "int", "float", "complex"};
-    return scalar.is_numpy
-               ? join("numpy.", row(scalar.dtype).name, " ", value)
-               : join("Python ", python_names[static_cast<int>(scalar.kind)], " ", value);
-}
-
-std::string describe(const RawParam& param) { return join(param.bytes, " bytes"); }
-
-// Both lists side by side; the lines in `marked` carry an arrow.
-std::string side_by_side(const RawFunction& function, std::span<const Argument> args,
-                         std::size_t marked) {
-    std::vector<std::pair<std::string, std::string>> lines;
-    for (std::size_t k = 0; k < std::max(function.params.size(), args.size()); ++k)
-        lines.emplace_back(k < function.params.size() ? describe(function.params[k]) : "-",
-                           k < args.size() ? describe(args[k]) : "-");
-    std::size_t width = std::string_view("parameter").size();
-    for (const auto& line : lines)
-        width = std::max(width, line.first.size());
-    std::string text = fmt::format("       {:>3}  {:<{}}  argument\n", "#", "parameter", width);
-    for (std::size_t k = 0; k < lines.size(); ++k)
-        text += fmt::format("    {}  {:>3}  {:<{}}  {}\n", k == marked ? ">" : " ", k,
-                            lines[k].first, width, lines[k].second);
-    return text;
-}
-
-struct Call {
-    const std::string& name;
-    const RawFunction& function;
-    std::span<const Argument> args;
-
-    [[noreturn]] void complain(ErrorKind kind, std::size_t k, const std::string& what,
-                               const std::string& help) const {
-        throw Error(kind, join("kernel '", name, "': ", what, "\n", side_by_side(function, args, k),
-                               "    help: ", help));
-    }
-
-    void store_integer(std::size_t k, const RawParam& param, std::byte* place) const {
-        const Scalar& scalar = args[k].scalar;
-        const auto bits = param.bytes * 8;
-        const bool fits = bits >= 64 ||
-                          (scalar.kind == Scalar::Kind::integer &&
-                           scalar.integer >= -(std::int64_t{1} << (bits - 1)) &&
-                           scalar.integer < (std::int64_t{1} << bits)) ||
-                          scalar.kind == Scalar::Kind::boolean;
-        if (!fits)
-            complain(ErrorKind::overflow, k,
-                     join("argument ", k, " does not fit into ", param.bytes, " bytes"),
-                     "pass a smaller number, or widen the parameter");
-        std::memset(place, scalar.kind == Scalar::Kind::integer && scalar.integer < 0 ? 0xff : 0,
-                    param.bytes);
-        std::memcpy(place, &scalar.integer, std::min<std::size_t>(param.bytes, 8));
-    }
-
-    void store(std::size_t k, const RawParam& param, std::byte* place, bool strict) const {
-        const Argument& argument = args[k];
-        const bool python = argument.kind == ArgType::Kind::scalar && !argument.scalar.is_numpy;
-        if (python && param.bytes != 0) {
-            switch (argument.scalar.kind) {
-            case Scalar::Kind::boolean:
-            case Scalar::Kind::integer:
-            case Scalar::Kind::unsigned_integer:
-                return store_integer(k, param, place);
-            case Scalar::Kind::floating:
-                if (param.bytes == 2 || param.bytes == 4 || param.bytes == 8)
-                    return store_scalar(argument.scalar,
-                                        param.bytes == 2   ? DType::float16
-                                        : param.bytes == 4 ? DType::float32
-                                                           : DType::float64,
-                                        place);
-                break;
-            case Scalar::Kind::complex:
-                if (param.bytes == 8 || param.bytes == 16)
-                    return store_scalar(argument.scalar,
-                                        param.bytes == 8 ? DType::complex64 : DType::complex128,
-                                        place);
-                break;
-            }
-        }
-        const std::uint32_t own = own_bytes(argument);
-        if (strict && param.bytes != 0 && own != param.bytes)
-            complain(ErrorKind::type, k,
-                     join("argument ", k, " has ", own, " bytes, its parameter ", param.bytes),
-                     "pass a NumPy scalar of the parameter's type, or strict=False to launch as it "
-                     "stands");
-        if (argument.kind == ArgType::Kind::array) {
-            const std::uint64_t address = argument.array->address();
-            std::memcpy(place, &address, sizeof address);
-        } else if (argument.kind == ArgType::Kind::structure) {
-            std::memcpy(place, argument.structure_bytes, own);
-        } else if (argument.kind == ArgType::Kind::scalar) {
-            store_scalar(argument.scalar, argument.scalar.dtype, place);
-        }
-    }
-};
-
-} // namespace
-
-RawArguments::RawArguments(const std::string& name, const RawFunction& function,
-                           std::span<const Argument> args, bool strict) {
-    const Call call{name, function, args};
-    if (strict && function.knows_params && args.size() != function.params.size()) [[unlikely]]
-        call.complain(
-            ErrorKind::type, std::min(args.size(), function.params.size()),
-            join("takes ", function.params.size(), " arguments, ", args.size(), " were given"),
-            "pass one argument for each parameter: kernel(grid, block, (a, b, ...))");
-    const std::size_t count = std::max(args.size(), function.params.size());
+RawArguments::RawArguments(const RawCall& call, bool strict) {
+    const std::vector<RawParam>& params = call.function.params;
+    const std::span<const Argument> args = call.args;
+    const std::size_t count = std::max(args.size(), params.size());
+    if (strict && call.function.knows_params && args.size() != params.size()) [[unlikely]]
+        call.complain(ErrorKind::type, std::min(args.size(), params.size()),
+                      join("takes ", params.size(), " arguments, ", args.size(), " were given"),
+                      "pass one argument for each parameter: kernel(grid, block, (a, b, ...))");
     const auto slot_bytes = [&](std::size_t k) {
-        const std::size_t wanted = k < function.params.size() ? function.params[k].bytes : 0;
+        const std::size_t wanted = k < params.size() ? params[k].bytes : 0;
         const std::size_t own = k < args.size() ? own_bytes(args[k]) : 0;
         return round_up(std::max({wanted, own, std::size_t{1}}));
     };
@@ -180,18 +316,25 @@ RawArguments::RawArguments(const std::string& name, const RawFunction& function,
         more_pointers_.resize(count);
         pointers_ = more_pointers_.data();
         more_store_.resize(bytes + slot_alignment);
-        store_ = more_store_.data();
-        store_ += round_up(reinterpret_cast<std::uintptr_t>(store_)) -
-                  reinterpret_cast<std::uintptr_t>(store_);
+        const auto start = reinterpret_cast<std::uintptr_t>(more_store_.data());
+        store_ = more_store_.data() + (round_up(start) - start);
     }
+    static const RawParam unknown;
     std::byte* place = store_;
     for (std::size_t k = 0; k < count; ++k) {
+        pointers_[k] = place;
+        const RawParam& param = k < params.size() ? params[k] : unknown;
+        if (k < args.size() && args[k].kind == ArgType::Kind::array &&
+            param.accepts >> static_cast<unsigned>(args[k].array->dtype()) & 1u) [[likely]] {
+            const std::uint64_t address = args[k].array->address();
+            std::memcpy(place, &address, sizeof address);
+            place += slot_alignment;
+            continue;
+        }
         const std::size_t room = slot_bytes(k);
         std::memset(place, 0, room);
-        pointers_[k] = place;
         if (k < args.size())
-            call.store(k, k < function.params.size() ? function.params[k] : RawParam{}, place,
-                       strict);
+            Storing{call, k, param, place, strict}.store();
         place += room;
     }
 }

@@ -1,14 +1,36 @@
 // Arguments of a raw kernel as cuLaunchKernel wants them, checked against its parameters.
 #pragma once
+#include "compiler/base/error.h"
 #include "runtime/kernel/raw.h"
 
 namespace quern {
 
+// raw_params.cpp
+[[nodiscard]] std::vector<RawParam>
+find_params(const LoadedProgram& loaded, const RawFunction& function, const RawSource& source);
+
+// What a call passes to a kernel, for complaints.
+struct RawCall {
+    const std::string& name;
+    const RawFunction& function;
+    std::span<const Argument> args;
+
+    // raw_complaint.cpp: throws; the deed, both lists side by side with argument `k` marked, the
+    // cure.
+    [[noreturn]] void complain(ErrorKind kind, std::size_t k, const std::string& what,
+                               const std::string& help) const;
+};
+
+[[nodiscard]] std::string describe(const RawParam& param);
+[[nodiscard]] std::string describe(const Argument& argument);
+
+// CuPy's width of an argument, for what the parameter does not decide.
+[[nodiscard]] std::uint32_t own_bytes(const Argument& argument) noexcept;
+
 class RawArguments {
   public:
-    // Throws TypeError, ValueError or Error{overflow} with both lists side by side.
-    RawArguments(const std::string& name, const RawFunction& function,
-                 std::span<const Argument> args, bool strict);
+    // Throws TypeError, ValueError or Error{overflow}.
+    RawArguments(const RawCall& call, bool strict);
     RawArguments(const RawArguments&) = delete;
     RawArguments& operator=(const RawArguments&) = delete;
     [[nodiscard]] void** data() noexcept { return pointers_; }

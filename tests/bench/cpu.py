@@ -3,6 +3,7 @@
 import numpy as np
 
 from tests.bench.cold import cold_rows
+from tests.bench.device import RAW_ADD
 from tests.bench.measure import Row, alternate, call_us, have
 
 SECTION = "cpu"
@@ -17,10 +18,12 @@ def call_rows() -> list[Row]:
     x, y = quern.asarray(a), quern.asarray(b)
     z = quern.empty_like(x)
     add = quern.ElementwiseKernel("T x, T y", "T z", "z = x + y", "bench_add")
+    raw = quern.RawKernel(RAW_ADD, "bench_raw_add")
     samples = alternate(
         {
             "given": lambda: call_us(lambda: add(x, y, z), quern.synchronize),
             "made": lambda: call_us(lambda: add(x, y), quern.synchronize),
+            "raw": lambda: call_us(lambda: raw((1,), (32,), (x, y, z, 0)), quern.synchronize),
             "numpy out": lambda: call_us(lambda: np.add(a, b, out=c)),
             "numpy": lambda: call_us(lambda: a + b),
         }
@@ -41,6 +44,14 @@ def call_rows() -> list[Row]:
             "us",
             samples["made"],
             peers={"NumPy a+b": samples["numpy"]},
+        ),
+        Row(
+            SECTION,
+            "RawKernel launch, 4 arguments, no work",
+            "us",
+            samples["raw"],
+            demand="<= 1 us",
+            limit=1.0,
         ),
     ]
 

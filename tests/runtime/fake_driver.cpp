@@ -70,6 +70,7 @@ struct FakeDriver::State {
     std::map<CUstream, std::uint64_t> busy; // stream -> the era it became busy in
     std::set<std::uint64_t> busy_eras;
     std::function<void(const FakeLaunch&)> kernel;
+    std::vector<std::size_t> param_bytes; // of every kernel
     std::vector<FakeLaunch> launches;
     std::uint64_t clock = 0, next_handle = 0x1000;
 
@@ -412,6 +413,14 @@ struct FakeDriver::State {
     CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
         return as<FakeFunction>(function)->attributes[attribute] = value, CUDA_SUCCESS;
     }
+    CUresult cuFuncGetParamInfo(CUfunction, std::size_t index, std::size_t* offset,
+                                std::size_t* bytes) {
+        if (index >= param_bytes.size())
+            return CUDA_ERROR_INVALID_VALUE;
+        *offset = 16 * index;
+        *bytes = param_bytes[index];
+        return CUDA_SUCCESS;
+    }
     CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                             unsigned by, unsigned bz, unsigned shared, CUstream stream,
                             void** params, void**) {
@@ -662,6 +671,10 @@ void FakeDriver::set_busy(CUstream stream, bool busy) {
         return;
     state_->busy[stream] = ++state_->clock;
     state_->busy_eras.insert(state_->clock);
+}
+void FakeDriver::set_param_bytes(std::vector<std::size_t> bytes) {
+    const std::lock_guard lock(state_->mutex);
+    state_->param_bytes = std::move(bytes);
 }
 void FakeDriver::set_kernel(std::function<void(const FakeLaunch&)> body) {
     state_->kernel = std::move(body);

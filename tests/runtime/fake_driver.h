@@ -63,6 +63,8 @@ class FakeDriver {
 
     // What launches do, and what was launched so far (params of those are null).
     void set_kernel(std::function<void(const FakeLaunch&)> body);
+    // What cuFuncGetParamInfo tells of every kernel. At first: no parameters.
+    void set_param_bytes(std::vector<std::size_t> bytes);
     [[nodiscard]] std::vector<FakeLaunch> launches() const;
 
     struct State;

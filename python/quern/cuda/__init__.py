@@ -15,7 +15,7 @@ from quern._core import (
     get_elapsed_time,
     gpu_count,
 )
-from quern.cuda import runtime
+from quern.cuda import compiler, driver, runtime
 
 __all__ = [
     "Device",
@@ -26,6 +26,8 @@ __all__ = [
     "MemoryPool",
     "PinnedMemoryPool",
     "Stream",
+    "compiler",
+    "driver",
     "get_current_stream",
     "get_device_id",
     "get_elapsed_time",
