@@ -110,7 +110,8 @@ TEST_P(CompileRaw, OptionsOfOthersAreIgnoredWithReason) {
 }
 
 TEST_P(CompileRaw, AFileIsReadForWhatItIs) {
-    const auto folder = std::filesystem::temp_directory_path() / "quern-raw-files";
+    const auto folder =
+        std::filesystem::temp_directory_path() / (std::string("quern-raw-files-") + GetParam());
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "beside.h") << "#define VALUE 11\n";
     std::ofstream(folder / "kernel.cu")
