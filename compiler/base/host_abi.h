@@ -13,7 +13,7 @@
 
 namespace quern {
 
-inline constexpr std::uint32_t host_abi_version = 2;
+inline constexpr std::uint32_t host_abi_version = 3;
 
 struct HostLaunch {
     std::uint32_t grid[3];

@@ -5,6 +5,7 @@
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
+#include "python/bindings/bind_output.h"
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
 #include "runtime/array/views.h"
@@ -32,7 +33,7 @@ bool contiguous(const Array& array, char order) {
 }
 
 void wait_for(const Device& device, CUstream stream) {
-    py::gil_scoped_release release;
+    const WaitForDevice waiting;
     device.make_current();
     check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
           device.name());
@@ -80,7 +81,7 @@ void note_use(const Array& array, CUstream stream) {
 void fetch(const Array& array, py::array& target, CUstream stream, bool blocking) {
     void* place = target.mutable_data();
     note_use(array, stream);
-    const py::gil_scoped_release release;
+    const WaitForDevice waiting;
     Device& device = array.device();
     const auto bytes = static_cast<std::size_t>(array.nbytes());
     if (blocking)

@@ -2,6 +2,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "python/bindings/bind_stream.h"
+#include "python/bindings/bind_output.h"
 #include "python/bindings/module.h"
 #include "runtime/driver/check.h"
 
@@ -168,7 +169,7 @@ Source: CuPy, `cupy.cuda.Device`.)")
                 return self;
             },
             "Make it this thread's current device; returns itself.")
-        .def("synchronize", &Device::synchronize, py::call_guard<py::gil_scoped_release>(),
+        .def("synchronize", &Device::synchronize, py::call_guard<WaitForDevice>(),
              "Wait for all work of the device.")
         .def("__enter__",
              [](py::object self) {

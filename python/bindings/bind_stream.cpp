@@ -2,6 +2,7 @@
 // makes current what the enclosing block entered, else the null stream: a `use()` is forgotten, as
 // in CuPy.
 #include "python/bindings/bind_stream.h"
+#include "python/bindings/bind_output.h"
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
@@ -169,7 +170,7 @@ Source: CuPy, `cupy.cuda.Stream`.)");
     stream.def("query", &done, "The same as `done`.");
     stream.def_property_readonly("priority", &priority_of);
     stream.def_property_readonly("is_non_blocking", &is_non_blocking);
-    stream.def("synchronize", &synchronize, py::call_guard<py::gil_scoped_release>(),
+    stream.def("synchronize", &synchronize, py::call_guard<WaitForDevice>(),
                "Wait for all work submitted so far.");
     stream.def(
         "use",
@@ -239,7 +240,7 @@ no elapsed time. Source: CuPy, `cupy.cuda.Event`.)")
             },
             py::arg("stream") = py::none(),
             "Mark this point of `stream` (default: the current one).")
-        .def("synchronize", &Event::synchronize, py::call_guard<py::gil_scoped_release>(),
+        .def("synchronize", &Event::synchronize, py::call_guard<WaitForDevice>(),
              "Wait until the mark is reached.")
         .def_property_readonly("done", &Event::done)
         .def("query", &Event::done)

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, module) {
     module.doc() = "quern's C++ core; import quern instead";
     module.attr("__version__") = QUERN_VERSION;
     bind_error(module);
+    bind_output();
     bind_library(module);
     bind_cache(module);
     bind_device(module);

@@ -5,6 +5,7 @@
 namespace quern::python {
 
 void bind_error(pybind11::module_& module);
+void bind_output();
 void bind_library(pybind11::module_& module);
 void bind_cache(pybind11::module_& module);
 void bind_device(pybind11::module_& module);

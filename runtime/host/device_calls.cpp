@@ -1,10 +1,12 @@
 // cuInit, cuDevice*, cuCtx*: one device, one context.
 #include "runtime/driver/error_text.h"
+#include "runtime/host/output.h"
 #include "runtime/host/state.h"
 
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <string>
 
 namespace quern::host {
 
@@ -83,6 +85,12 @@ CUresult cuGetErrorString(CUresult status, const char** text) {
         return CUDA_ERROR_INVALID_VALUE;
     const ErrorText* known = find_error_text(status);
     *text = known ? known->text : nullptr;
+    if (status == CUDA_ERROR_ASSERT) // which one: the text lives until this thread asks again
+        if (auto failed = last_assertion(); !failed.empty()) {
+            thread_local std::string kept;
+            kept = std::string(known->text) + ": " + failed;
+            *text = kept.c_str();
+        }
     return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

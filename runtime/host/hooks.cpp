@@ -3,10 +3,10 @@
 #include "runtime/host/hooks.h"
 
 #include "runtime/host/fibers.h"
+#include "runtime/host/output.h"
 #include "runtime/host/regions.h"
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -28,11 +28,19 @@ namespace {
 
 extern "C" {
 [[noreturn]] void quern_host_assert_fail(const char* condition, const char* file, unsigned line,
-                                         const char* function) {
-    std::fprintf(stderr, "%s:%u: %s: Assertion `%s` failed.\n", file, line,
-                 function ? function : "kernel", condition);
-    std::fflush(stderr);
+                                         const char* function, unsigned thread_x, unsigned thread_y,
+                                         unsigned thread_z, unsigned block_x, unsigned block_y,
+                                         unsigned block_z) {
+    report_assertion({condition,
+                      file,
+                      function,
+                      line,
+                      {thread_x, thread_y, thread_z},
+                      {block_x, block_y, block_z}});
     leave_kernel(CUDA_ERROR_ASSERT);
+}
+void* quern_host_aligned_new(std::size_t bytes, std::size_t alignment) {
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 [[noreturn]] void quern_host_trap() { leave_kernel(CUDA_ERROR_LAUNCH_FAILED); }
 // Where a function that could not be inlined finds its thread: twelve 32-bit numbers (threadIdx,
@@ -54,8 +62,20 @@ struct Hook {
 const auto& hooks() {
     static const std::array table{
         Hook{"__quern_assert_fail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
-        Hook{"__assert_fail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
-        Hook{"__assertfail", reinterpret_cast<void*>(&quern_host_assert_fail), true},
+        Hook{"__quern_printf", reinterpret_cast<void*>(&quern_host_printf), true},
+        // new and delete of device code, as compilers name them
+        Hook{"_Znwm", reinterpret_cast<void*>(&std::malloc), false},
+        Hook{"_Znam", reinterpret_cast<void*>(&std::malloc), false},
+        Hook{"_ZnwmSt11align_val_t", reinterpret_cast<void*>(&quern_host_aligned_new), false},
+        Hook{"_ZnamSt11align_val_t", reinterpret_cast<void*>(&quern_host_aligned_new), false},
+        Hook{"_ZdlPv", reinterpret_cast<void*>(&std::free), false},
+        Hook{"_ZdaPv", reinterpret_cast<void*>(&std::free), false},
+        Hook{"_ZdlPvm", reinterpret_cast<void*>(&std::free), false},
+        Hook{"_ZdaPvm", reinterpret_cast<void*>(&std::free), false},
+        Hook{"_ZdlPvSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
+        Hook{"_ZdaPvSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
+        Hook{"_ZdlPvmSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
+        Hook{"_ZdaPvmSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
         Hook{"__quern_trap", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
         Hook{"abort", reinterpret_cast<void*>(&quern_host_trap), true},

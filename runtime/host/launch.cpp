@@ -2,6 +2,7 @@
 // thread; a launch that turns out to be long is shared with the team.
 #include "runtime/host/fibers.h"
 #include "runtime/host/hooks.h"
+#include "runtime/host/output.h"
 #include "runtime/host/state.h"
 
 #include <algorithm>
@@ -74,6 +75,7 @@ bool run_range(const Launch& launch, const KernelCode& code, const void* args, s
     else
         state().streams.set_failure(static_cast<CUresult>(status));
     trap_target = target.outer;
+    flush_output();
     return status == 0;
 }
 

@@ -24,22 +24,27 @@ __quern_fn void __threadfence_cluster() { __quern_fence(0); }
 
 // Hooks of the host driver.
 extern "C" {
-__device__ __host__ __attribute__((nothrow)) void __quern_assert_fail(const char* text, const char* file, unsigned line, const char* function);
+__device__ __host__ __attribute__((nothrow)) void __quern_assert_fail(
+    const char* text, const char* file, unsigned line, const char* function, unsigned thread_x, unsigned thread_y,
+    unsigned thread_z, unsigned block_x, unsigned block_y, unsigned block_z);
 __device__ __host__ __attribute__((nothrow)) void __quern_trap(void);
-__device__ __host__ int printf(const char*, ...) __attribute__((format(printf, 1, 2)));
+__device__ __host__ int printf(const char*, ...) __asm__("__quern_printf") __attribute__((nothrow, format(printf, 1, 2)));
 __device__ __host__ __attribute__((nothrow)) void* malloc(size_t);
 __device__ __host__ __attribute__((nothrow)) void free(void*);
 }
 #ifdef NDEBUG
 #define assert(condition) ((void)0)
 #else
-#define assert(condition) ((condition) ? (void)0 : __quern_assert_fail(#condition, __FILE__, __LINE__, __func__))
+#define assert(condition) ((condition) ? (void)0 : __quern_assert_here(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__))
 #endif
+__quern_fn void __quern_assert_here(const char* text, const char* file, unsigned line, const char* function) {
+    __quern_assert_fail(text, file, line, function, threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x, blockIdx.y, blockIdx.z);
+}
 __quern_fn void __assertfail(const void* text, const void* file, unsigned line, const void* function, size_t) {
-    __quern_assert_fail((const char*)text, (const char*)file, line, (const char*)function);
+    __quern_assert_here((const char*)text, (const char*)file, line, (const char*)function);
 }
 __quern_fn void __assert_fail(const char* text, const char* file, unsigned line, const char* function) {
-    __quern_assert_fail(text, file, line, function);
+    __quern_assert_here(text, file, line, function);
 }
 __quern_fn void __trap() { __quern_trap(); }
 __quern_fn void __brkpt() {}

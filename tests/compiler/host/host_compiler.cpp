@@ -1,6 +1,7 @@
 // See host_compiler.h. The hooks at the end are what the host driver's table offers to objects.
 #include "host_compiler.h"
 #include "runtime/host/regions.h"
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -142,6 +143,7 @@ void Program::run(const std::string& kernel, Dim grid, Dim block, const std::vec
 }
 
 int asserts = 0, traps = 0;
+std::string last_assert;
 
 } // namespace quern::test
 
@@ -150,9 +152,22 @@ __attribute__((visibility("default"))) void* __quern_context() {
     alignas(64) static thread_local char context[64];
     return context;
 }
-__attribute__((visibility("default"))) void __quern_assert_fail(const char*, const char*, unsigned,
-                                                                const char*) {
+__attribute__((visibility("default"))) void
+__quern_assert_fail(const char* text, const char* file, unsigned line, const char* function,
+                    unsigned thread_x, unsigned thread_y, unsigned thread_z, unsigned block_x,
+                    unsigned block_y, unsigned block_z) {
     ++quern::test::asserts;
+    char all[256];
+    std::snprintf(all, sizeof all, "%s:%u: %s: [%u,%u,%u] [%u,%u,%u] %s", file, line, function,
+                  block_x, block_y, block_z, thread_x, thread_y, thread_z, text);
+    quern::test::last_assert = all;
+}
+__attribute__((visibility("default"))) int __quern_printf(const char* format, ...) {
+    std::va_list arguments;
+    va_start(arguments, format);
+    const int bytes = std::vprintf(format, arguments);
+    va_end(arguments);
+    return bytes;
 }
 __attribute__((visibility("default"))) void __quern_trap() { ++quern::test::traps; }
 __attribute__((visibility("default"))) void

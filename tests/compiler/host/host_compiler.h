@@ -70,5 +70,6 @@ class Program {
 };
 
 extern int asserts, traps; // counted by the hooks
+extern std::string last_assert;
 
 } // namespace quern::test

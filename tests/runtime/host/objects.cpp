@@ -1,6 +1,7 @@
 // Building test objects, and a process-wide setting: four threads, whatever the machine has.
 #include "tests/runtime/host/objects.h"
 
+#include "compiler/base/host_abi.h"
 #include "compiler/base/text.h"
 
 #include <cstdlib>
@@ -24,7 +25,7 @@ typedef struct { uint32_t grid[3], block[3], shared_bytes, reserved; } HostLaunc
 typedef struct { uint32_t offset, size; } HostParam;
 #define QUERN_KERNEL(name, count, bytes, shared, threads, ...) \
     const struct { uint32_t abi, count_, bytes_, shared_, threads_, flags; HostParam params[count ? count : 1]; } \
-        __quern_info_##name = {2, count, bytes, shared, threads, 0, {__VA_ARGS__}}; \
+        __quern_info_##name = {QUERN_ABI, count, bytes, shared, threads, 0, {__VA_ARGS__}}; \
     void __quern_run_##name(const HostLaunch* launch, const char* args, uint64_t first, uint64_t last, char* shared_)
 #define ARG(T, offset) (*(T const*)(args + (offset)))
 )";
@@ -35,7 +36,7 @@ std::vector<std::byte> compile_c(std::string_view source, const std::string& opt
     const fs::path stem = fs::temp_directory_path() / join("quern_test_", getpid(), "_", number++);
     const std::string c_file = stem.string() + ".c", o_file = stem.string() + ".o";
     std::ofstream(c_file) << c_prelude << source;
-    const int status = std::system(join("cc ", options, " -c ", c_file, " -o ", o_file).c_str());
+    const int status = std::system(join("cc -DQUERN_ABI=", host_abi_version, " ", options, " -c ", c_file, " -o ", o_file).c_str());
     EXPECT_EQ(status, 0) << source;
     std::ifstream file(o_file, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -86,9 +87,26 @@ QUERN_KERNEL(use_shared, 1, 8, 64, 256, {0, 8}) {
         out[b] = ((uintptr_t)shared_ % 64 == 0) ? shared_[63 + launch->shared_bytes] : -1;
     }
 }
-void __quern_assert_fail(const char*, const char*, unsigned, const char*);
+void __quern_assert_fail(const char*, const char*, unsigned, const char*, unsigned, unsigned, unsigned,
+                         unsigned, unsigned, unsigned);
+int __quern_printf(const char*, ...);
 QUERN_KERNEL(fail_if, 1, 4, 0, 1024, {0, 4}) {
-    if (ARG(int, 0)) __quern_assert_fail("never", "test.cu", 7, "fail_if");
+    if (ARG(int, 0)) __quern_assert_fail("never", "test.cu", 7, "fail_if", 1, 2, 3, 4, 5, 6);
+}
+QUERN_KERNEL(print_formats, 1, 8, 0, 1024, {0, 8}) {
+    int* counts = ARG(int*, 0); signed char c = -3; unsigned short h = 65535; long long big = -5000000000ll; size_t z = 7;
+    counts[0] = __quern_printf("plain, 100%%, no more %");
+    counts[1] = __quern_printf("\n%d|%5i|%-6u|%+d|% d|%05d|%x|%#X|%o\n", -1, 42, 7u, 8, 9, 10, 255u, 255u, 8u);
+    counts[2] = __quern_printf("%hhd|%hu|%ld|%lld|%zu|%td|%jd\n", c, h, -6l, big, z, (intptr_t)-8, (intmax_t)9);
+    counts[3] = __quern_printf("%f|%.2e|%G|%a|%*.*f|%-*d|\n", 1.5, 12345.678, 1e-10, 0.5, 8, 3, 3.14159, -4, 1);
+    counts[4] = __quern_printf("%s|%10s|%.2s|%c|%s|%p\n", "text", "right", "cut", 'x', (char*)0, (void*)0x10);
+    counts[5] = __quern_printf(0);
+    counts[6] = __quern_printf("%n%y%d\n", counts + 8, 5);
+    counts[7] = __quern_printf("%300d|%f\n", 1, 1e300);
+}
+QUERN_KERNEL(print_blocks, 1, 4, 0, 1024, {0, 4}) {
+    for (uint64_t b = first; b < last; ++b)
+        for (int t = 0; t < ARG(int, 0); ++t) __quern_printf("block %d thread %d\n", (int)b, t);
 }
 typedef struct { char bytes[2000]; } Big;
 QUERN_KERNEL(big, 2, 2008, 0, 1024, {0, 2000}, {2000, 8}) {

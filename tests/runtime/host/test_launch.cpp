@@ -168,6 +168,10 @@ TEST_F(HostLaunchTest, TellsAFailedKernelOnceAndGoesOn) {
     int fail = 1;
     ASSERT_EQ(launch(kernel("fail_if"), 1, 1, {&fail}), CUDA_SUCCESS);
     EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_ASSERT);
+    const char* text = nullptr;
+    ASSERT_EQ(api.cuGetErrorString(CUDA_ERROR_ASSERT, &text), CUDA_SUCCESS);
+    EXPECT_STREQ(text, "device-side assert triggered: test.cu:7: fail_if: block: [4,5,6], thread: "
+                       "[1,2,3] Assertion `never` failed.");
     fail = 0;
     EXPECT_EQ(launch(kernel("fail_if"), 100, 1, {&fail}), CUDA_SUCCESS);
     EXPECT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
