@@ -11,7 +11,13 @@ from pathlib import Path
 
 from tests.bench.measure import Row, Sample, row_from_json
 
-SECTIONS = {"cpu": "cpu", "device": "cuda"}
+# section -> its device, and what else its process finds in the environment
+ONE_THREAD = {"QUERN_NUM_THREADS": "1", "POCL_MAX_PTHREAD_COUNT": "1"}
+SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
+    "cpu": ("cpu", {}),
+    "raw": ("cpu", ONE_THREAD),
+    "device": ("cuda", {}),
+}
 
 
 def main() -> int:
@@ -22,7 +28,7 @@ def main() -> int:
 
     names = devices()
     rows: list[Row] = []
-    for section, device in SECTIONS.items():
+    for section, (device, environment) in SECTIONS.items():
         if options.section not in (section, "all"):
             continue
         if not any(name.startswith(device) for name in names):
@@ -35,7 +41,7 @@ def main() -> int:
                 )
             )
             continue
-        rows += run_section(section, device)
+        rows += run_section(section, dict(os.environ, QUERN_DEVICE=device, **environment))
     print(render(rows))
     path = write_json(options.out, rows, names)
     print(f"\nmedian [first quartile, third quartile]; written to {path}")
@@ -55,9 +61,8 @@ def devices() -> list[str]:
     return done.stdout.split()
 
 
-def run_section(section: str, device: str) -> list[Row]:
+def run_section(section: str, environment: dict[str, str]) -> list[Row]:
     """A section's rows, as far as it came; what broke is a row too."""
-    environment = dict(os.environ, QUERN_DEVICE=device)
     process = subprocess.Popen(
         [sys.executable, "-m", f"tests.bench.{section}"],
         env=environment,
