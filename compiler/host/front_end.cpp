@@ -200,6 +200,11 @@ quern_cc_status parse(const FrontEndInput& input, std::string_view precompiled,
     CompileAction action(context, program, options, tail);
     const bool done = session.instance->ExecuteAction(action);
     session.stream.flush();
+    if (session.printer.launches) {
+        log += "error: a kernel that launches kernels (dynamic parallelism) runs on NVIDIA GPUs "
+               "only\n";
+        return QUERN_CC_REFUSED;
+    }
     log += tail;
     taken = session.printer.taken.names();
     if (action.status == QUERN_CC_REFUSED)

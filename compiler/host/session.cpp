@@ -2,6 +2,7 @@
 #include "compiler/host/session.h"
 #include "compiler/host/tolerance.h"
 #include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Basic/DiagnosticSema.h>
 #include <clang/Basic/FileManager.h>
 #include <clang/Frontend/CompilerInvocation.h>
 
@@ -61,6 +62,7 @@ std::vector<std::string> base_arguments(const std::string& standard, const Cpu& 
 void LogPrinter::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                                   const clang::Diagnostic& info) {
     taken.see(level, info);
+    launches |= info.getID() == clang::diag::err_kern_call_not_global_function;
     TextDiagnosticPrinter::HandleDiagnostic(level, info);
 }
 

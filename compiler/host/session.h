@@ -19,6 +19,7 @@ class LogPrinter final : public clang::TextDiagnosticPrinter {
   public:
     using TextDiagnosticPrinter::TextDiagnosticPrinter;
     TakenNames taken;
+    bool launches = false; // a kernel was to launch a kernel
 
     void HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                           const clang::Diagnostic& info) override;

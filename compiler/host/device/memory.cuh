@@ -32,6 +32,7 @@ __device__ __host__ int printf(const char*, ...) __asm__("__quern_printf") __att
 __device__ __host__ __attribute__((nothrow)) void* malloc(size_t);
 __device__ __host__ __attribute__((nothrow)) void free(void*);
 }
+extern "C" __device__ int cudaConfigureCall(dim3, dim3, size_t = 0, void* = 0); // Clang asks for it at `kernel<<<...>>>`
 #ifdef NDEBUG
 #define assert(condition) ((void)0)
 #else

@@ -67,6 +67,16 @@ TEST(Refusals, WhatGpusNoLongerHaveNamesItsSuccessor) {
               QUERN_CC_OK);
 }
 
+TEST(Refusals, KernelsThatLaunchKernels) {
+    const auto result = compile({"__global__ void child(int* p) { p[threadIdx.x] = 1; }\n"
+                                 "extern \"C\" __global__ void parent(int* p) {\n"
+                                 "  if (threadIdx.x == 0) child<<<1, 32>>>(p);\n}"});
+    EXPECT_EQ(result.status, QUERN_CC_REFUSED);
+    EXPECT_TRUE(has(result.log, "a kernel that launches kernels (dynamic parallelism) runs"))
+        << result.log;
+    EXPECT_TRUE(has(result.log, "kernel.cu:3:")) << result.log;
+}
+
 TEST(Refusals, InlineAssembly) {
     const auto result = compile({"extern \"C\" __global__ void k(int* p) {\n  int r;\n  "
                                  "asm(\"wgmma.fence %0, %laneid;\" : \"=r\"(r));\n  p[0] = r;\n}"});
