@@ -36,6 +36,7 @@ void* DriverProgram::variable(const std::string& name) const {
 
 CUresult DriverProgram::run(const std::string& kernel, const Launch& how, void** params) const {
     CUfunction function = nullptr;
+    expect(api_.cuCtxSetCurrent(context_), "cuCtxSetCurrent"); // another program may have gone
     expect(api_.cuModuleGetFunction(&function, module_, kernel.c_str()), "cuModuleGetFunction");
     if (how.shared_bytes > 48 * 1024)
         expect(api_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

@@ -1,5 +1,4 @@
 // cuda::barrier and cuda::pipeline, run by the host driver.
-#include "driver_program.h"
 #include "kernels.h"
 #include <gtest/gtest.h>
 #include <numeric>
@@ -8,10 +7,19 @@
 namespace quern::test {
 namespace {
 
-const DriverProgram& barriers() {
-    static const DriverProgram program({read_kernels("barriers.cu")});
-    return program;
-}
+class Barriers : public Tiers {
+  protected:
+    const DriverProgram& barriers() const { return program("barriers.cu"); }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Barriers, testing::Values("fibers", "regions"),
+                         [](const auto& tier) { return std::string(tier.param); });
+
+class Pipelines : public Tiers {
+  protected:
+    const DriverProgram& barriers() const { return program("barriers.cu"); }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Pipelines, testing::Values("fibers", "regions"),
+                         [](const auto& tier) { return std::string(tier.param); });
 
 std::vector<int> random_ints(std::size_t count, unsigned seed, int low, int high) {
     std::mt19937 engine(seed);
@@ -22,7 +30,7 @@ std::vector<int> random_ints(std::size_t count, unsigned seed, int low, int high
     return result;
 }
 
-TEST(Barriers, ArriveWaitAndDrop) {
+TEST_P(Barriers, ArriveWaitAndDrop) {
     for (unsigned n : {1U, 32U, 77U, 256U}) {
         const auto x = random_ints(n, n, 0, 1000), lives = random_ints(n, n + 1, 1, 12);
         auto value = x;
@@ -44,7 +52,7 @@ TEST(Barriers, ArriveWaitAndDrop) {
     }
 }
 
-TEST(Barriers, ProducersAndConsumers) {
+TEST_P(Barriers, ProducersAndConsumers) {
     const auto x = random_ints(64 * 9, 3, -100, 100);
     for (int chunks : {0, 1, 2, 9}) {
         std::vector<int> out(96), expected(96);
@@ -67,7 +75,7 @@ unsigned mixed(const std::vector<int>& x, int chunks, unsigned t) {
     return sum;
 }
 
-TEST(Pipelines, StagesOfABlock) {
+TEST_P(Pipelines, StagesOfABlock) {
     const auto x = random_ints(64 * 11, 4, -100, 100);
     for (int chunks : {0, 1, 3, 4, 11})
         for (unsigned threads : {1U, 64U, 100U}) {
@@ -79,7 +87,7 @@ TEST(Pipelines, StagesOfABlock) {
         }
 }
 
-TEST(Pipelines, RolesOfThreads) {
+TEST_P(Pipelines, RolesOfThreads) {
     const auto x = random_ints(64 * 8, 5, -100, 100);
     for (int chunks : {1, 2, 8})
         for (int by_count : {0, 1}) {
@@ -92,7 +100,7 @@ TEST(Pipelines, RolesOfThreads) {
         }
 }
 
-TEST(Pipelines, CopiesAreThereWhenWaitedFor) {
+TEST_P(Pipelines, CopiesAreThereWhenWaitedFor) {
     const auto x = random_ints(64, 6, -100, 100);
     std::vector<int> out(256);
     ASSERT_EQ(barriers().launch("copies", {{1}, {64}}, x.data(), out.data()), CUDA_SUCCESS);
@@ -102,7 +110,7 @@ TEST(Pipelines, CopiesAreThereWhenWaitedFor) {
     }
 }
 
-TEST(Barriers, AcrossBlocks) {
+TEST_P(Barriers, AcrossBlocks) {
     const int blocks = 9;
     unsigned long long memory[8] = {};
     std::vector<int> of_block(blocks), out(blocks);

@@ -1,6 +1,5 @@
 // Cooperative groups run by the host driver. A group is a list of threads here; what each thread of
 // it must find is worked out from that list.
-#include "driver_program.h"
 #include "kernels.h"
 #include <algorithm>
 #include <functional>
@@ -19,10 +18,12 @@ struct Group {
     unsigned meta_rank = 0, meta_size = 1;
 };
 
-const DriverProgram& groups() {
-    static const DriverProgram program({read_kernels("groups.cu")});
-    return program;
-}
+class Groups : public Tiers {
+  protected:
+    const DriverProgram& groups() const { return program("groups.cu"); }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Groups, testing::Values("fibers", "regions"),
+                         [](const auto& tier) { return std::string(tier.param); });
 
 std::vector<int> random_ints(std::size_t count, unsigned seed, int low, int high) {
     std::mt19937 engine(seed);
@@ -127,15 +128,15 @@ void expect_facts(const std::vector<Group>& made, const Input& input, const std:
     ASSERT_EQ(seen, input.threads);
 }
 
-template <class... More> void check(const std::string& kernel, const std::vector<Dim>& shapes,
-                                    const Cut& cut, More... more) {
+template <class... More> void check(const DriverProgram& program, const std::string& kernel,
+                                    const std::vector<Dim>& shapes, const Cut& cut, More... more) {
     unsigned seed = 0;
     for (const Dim& shape : shapes)
         for (int round = 0; round < 3; ++round) {
             const Input input(shape, ++seed);
             std::vector<Long> out(fact_count * input.threads, -77);
-            ASSERT_EQ(groups().launch(kernel, {{1}, shape}, input.x.data(), input.operands.data(),
-                                      more..., out.data()),
+            ASSERT_EQ(program.launch(kernel, {{1}, shape}, input.x.data(), input.operands.data(),
+                                     more..., out.data()),
                       CUDA_SUCCESS);
             expect_facts(cut(input.threads, input.x), input, out,
                          kernel + " of " + std::to_string(input.threads));
@@ -205,7 +206,7 @@ std::vector<Group> warps(unsigned threads) {
 const std::vector<Dim> whole = {{32}, {64}, {512}, {8, 4, 2}, {16, 6}, {3, 32, 1}, {1024}};
 const std::vector<Dim> any_shape = {{32}, {1}, {45}, {200}, {7, 9}, {5, 3, 4}, {1000}};
 
-TEST(Groups, TilesOfEverySize) {
+TEST_P(Groups, TilesOfEverySize) {
     for (unsigned size = 1; size <= 32; size *= 2) {
         unsigned seed = 50;
         for (const Dim& shape : whole) {
@@ -222,8 +223,8 @@ TEST(Groups, TilesOfEverySize) {
     }
 }
 
-TEST(Groups, TilesOfTiles) {
-    check("tile_of_tile", whole, [](unsigned threads, const std::vector<int>&) {
+TEST_P(Groups, TilesOfTiles) {
+    check(groups(), "tile_of_tile", whole, [](unsigned threads, const std::vector<int>&) {
         std::vector<Group> made;
         for (const Group& warp : rows(threads, 32))
             for (const Group& part : parts_of({warp}, 8))
@@ -232,10 +233,10 @@ TEST(Groups, TilesOfTiles) {
     });
 }
 
-TEST(Groups, CoalescedThreads) {
-    check("whole_warps", any_shape,
+TEST_P(Groups, CoalescedThreads) {
+    check(groups(), "whole_warps", any_shape,
           [](unsigned threads, const std::vector<int>&) { return warps(threads); });
-    check("branches", any_shape, [](unsigned threads, const std::vector<int>& x) {
+    check(groups(), "branches", any_shape, [](unsigned threads, const std::vector<int>& x) {
         auto made = sorted(warps(threads), [&](unsigned t) { return x[t] % 2 == 0; });
         for (Group& group : made)
             group.meta_rank = 0, group.meta_size = 1;
@@ -243,18 +244,18 @@ TEST(Groups, CoalescedThreads) {
     });
 }
 
-TEST(Groups, PartsOfCoalescedGroups) {
+TEST_P(Groups, PartsOfCoalescedGroups) {
     for (int size = 1; size <= 32; size *= 2)
         check(
-            "parts", any_shape,
+            groups(), "parts", any_shape,
             [&](unsigned threads, const std::vector<int>&) {
                 return parts_of(warps(threads), static_cast<unsigned>(size));
             },
             size);
 }
 
-TEST(Groups, BinaryPartition) {
-    check("halves", whole, [](unsigned threads, const std::vector<int>& x) {
+TEST_P(Groups, BinaryPartition) {
+    check(groups(), "halves", whole, [](unsigned threads, const std::vector<int>& x) {
         auto made = sorted(rows(threads, 32), [&](unsigned t) { return x[t] > 0; });
         for (Group& group : made)
             if (group.meta_size == 2) // the predicate's number is the rank
@@ -263,17 +264,17 @@ TEST(Groups, BinaryPartition) {
     });
 }
 
-TEST(Groups, LabeledPartition) {
+TEST_P(Groups, LabeledPartition) {
     for (int kinds : {1, 2, 5, 100})
         check(
-            "labels", whole,
+            groups(), "labels", whole,
             [&](unsigned threads, const std::vector<int>& x) {
                 return sorted(rows(threads, 32), [&](unsigned t) { return x[t] % kinds; });
             },
             kinds);
     for (int size : {1, 4, 16})
         check(
-            "parts_of_labels", any_shape,
+            groups(), "parts_of_labels", any_shape,
             [&](unsigned threads, const std::vector<int>& x) {
                 return parts_of(sorted(warps(threads), [&](unsigned t) { return x[t] % 3; }),
                                 static_cast<unsigned>(size));
@@ -281,7 +282,7 @@ TEST(Groups, LabeledPartition) {
             3, size);
 }
 
-TEST(Groups, KindsKnownOnlyAtRunTime) {
+TEST_P(Groups, KindsKnownOnlyAtRunTime) {
     for (const Dim& shape : any_shape)
         for (int size = 1; size <= 32; size *= 2) {
             const Input input(shape, shape.x + static_cast<unsigned>(size));
@@ -307,7 +308,7 @@ TEST(Groups, KindsKnownOnlyAtRunTime) {
         }
 }
 
-TEST(Groups, TilesOfSeveralWarps) {
+TEST_P(Groups, TilesOfSeveralWarps) {
     for (unsigned size : {64U, 128U, 256U, 512U})
         for (const Dim& shape : {Dim{size}, Dim{1024}, Dim{32, 8, 4}, Dim{size, 1, 1}}) {
             const Input input(shape, size + shape.y);
@@ -346,7 +347,7 @@ TEST(Groups, TilesOfSeveralWarps) {
         }
 }
 
-TEST(Groups, TilesOfTwoSizesMeetAtOnce) {
+TEST_P(Groups, TilesOfTwoSizesMeetAtOnce) {
     for (unsigned size : {128U, 256U, 512U})
         for (unsigned part = 64; part < size; part *= 2) {
             const auto x = random_ints(1024, size + part, 0, 1000);
@@ -371,7 +372,7 @@ TEST(Groups, TilesOfTwoSizesMeetAtOnce) {
         }
 }
 
-TEST(Groups, GridsScanAndSayWhereTheyAre) {
+TEST_P(Groups, GridsScanAndSayWhereTheyAre) {
     for (const auto& [grid, block] : std::vector<std::pair<Dim, Dim>>{
              {{1}, {32}}, {{7}, {128}}, {{3, 2, 2}, {32, 2, 2}}, {{2, 5}, {16, 4}}}) {
         const unsigned threads = block.x * block.y * block.z, blocks = grid.x * grid.y * grid.z;
@@ -402,7 +403,7 @@ TEST(Groups, GridsScanAndSayWhereTheyAre) {
     }
 }
 
-TEST(Groups, OnlyCooperativeLaunchesWaitForTheGrid) {
+TEST_P(Groups, OnlyCooperativeLaunchesWaitForTheGrid) {
     for (const bool cooperative : {true, false}) {
         std::vector<int> out(64, -1);
         ASSERT_EQ(groups().launch("ask_grid", {{2}, {64}, 0, cooperative}, out.data()),
@@ -414,14 +415,14 @@ TEST(Groups, OnlyCooperativeLaunchesWaitForTheGrid) {
     }
 }
 
-TEST(Groups, AClusterIsABlock) {
+TEST_P(Groups, AClusterIsABlock) {
     std::vector<int> out(3 * 96);
     ASSERT_EQ(groups().launch("cluster", {{3}, {96}}, out.data()), CUDA_SUCCESS);
     for (int i = 0; i < 3 * 96; ++i)
         EXPECT_EQ(out[i], (95 - i % 96) * 3 + 1000 + 1);
 }
 
-TEST(Groups, CopiesAndWhatOneThreadDoes) {
+TEST_P(Groups, CopiesAndWhatOneThreadDoes) {
     const int n = 700;
     const auto x = random_ints(n, 3, -1000, 1000);
     std::vector<int> y(n + 21), expected;

@@ -1,6 +1,5 @@
 // Every warp intrinsic, run by the host driver on random lanes, and compared with the CUDA
 // programming guide's words about one thread at a time.
-#include "driver_program.h"
 #include "kernels.h"
 #include <algorithm>
 #include <bit>
@@ -78,10 +77,12 @@ template <class T> std::vector<T> random_values(unsigned count, unsigned seed, u
     return values;
 }
 
-const DriverProgram& warp() {
-    static const DriverProgram program({read_kernels("warp.cu")});
-    return program;
-}
+class Warp : public Tiers {
+  protected:
+    const DriverProgram& warp() const { return program("warp.cu"); }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Warp, testing::Values("fibers", "regions"),
+                         [](const auto& tier) { return std::string(tier.param); });
 
 // Which thread `t` reads from, by width segments; none where CUDA leaves it open.
 enum Way { from_lane, from_below, from_above, from_exclusive_or };
@@ -106,6 +107,8 @@ int source_of(const Scene& scene, unsigned t, Way way, int operand, int width) {
     return scene.lanes(t) >> from & 1 ? static_cast<int>(t) - lane + from : -1;
 }
 
+constexpr const char* tiers[] = {"fibers", "regions"};
+
 template <class T> class Shuffles : public testing::Test {};
 template <class T> constexpr const char* type_name = nullptr;
 template <> constexpr const char* type_name<int> = "int";
@@ -129,11 +132,13 @@ TYPED_TEST(Shuffles, ReadTheLaneThatTheGuideNames) {
         std::vector<int> operands(scene.threads);
         for (auto& operand : operands)
             operand = static_cast<int>(pick(random, 80)) - 8;
-        for (int width = 1; width <= 32; width *= 2) {
+        for (int kind = 0; kind < 12; ++kind) {
+            const int width = 1 << kind / 2;
+            const auto& program = program_of("warp.cu", tiers[kind % 2]);
             std::vector<T> out(4 * scene.threads);
-            ASSERT_EQ(warp().launch(std::string("shuffle_") + type_name<T>, {{1}, scene.block},
-                                    x.data(), scene.masks.data(), scene.gone.data(),
-                                    operands.data(), width, out.data()),
+            ASSERT_EQ(program.launch(std::string("shuffle_") + type_name<T>, {{1}, scene.block},
+                                     x.data(), scene.masks.data(), scene.gone.data(),
+                                     operands.data(), width, out.data()),
                       CUDA_SUCCESS);
             for (unsigned t = 0; t < scene.threads; ++t)
                 for (int way = 0; way < 4 && !scene.gone[t]; ++way)
@@ -152,12 +157,13 @@ TYPED_TEST(Shuffles, ReadTheLaneThatTheGuideNames) {
 TYPED_TEST(Shuffles, MatchesCompareBits) {
     using T = TypeParam;
     unsigned seed = 200, all_equal = 0;
-    each_scene(3, [&](const Scene& scene) {
+    each_scene(4, [&](const Scene& scene) {
         ++seed;
         const auto x = random_values<T>(scene.threads, seed, 1 + seed % 3);
         std::vector<unsigned> out(3 * scene.threads);
-        ASSERT_EQ(warp().launch(std::string("match_") + type_name<T>, {{1}, scene.block}, x.data(),
-                                scene.masks.data(), scene.gone.data(), out.data()),
+        const auto& program = program_of("warp.cu", tiers[seed / 12 % 2]); // by rounds
+        ASSERT_EQ(program.launch(std::string("match_") + type_name<T>, {{1}, scene.block}, x.data(),
+                                 scene.masks.data(), scene.gone.data(), out.data()),
                   CUDA_SUCCESS);
         for (unsigned t = 0; t < scene.threads; ++t) {
             if (scene.gone[t])
@@ -175,7 +181,7 @@ TYPED_TEST(Shuffles, MatchesCompareBits) {
     EXPECT_GT(all_equal, 100U);
 }
 
-TEST(Warp, Votes) {
+TEST_P(Warp, Votes) {
     unsigned seed = 300;
     each_scene(4, [&](const Scene& scene) {
         std::mt19937 random(++seed);
@@ -209,7 +215,7 @@ TEST(Warp, Votes) {
     });
 }
 
-TEST(Warp, Reductions) {
+TEST_P(Warp, Reductions) {
     unsigned seed = 400;
     each_scene(4, [&](const Scene& scene) {
         const auto x = random_values<int>(scene.threads, ++seed);
@@ -242,7 +248,7 @@ TEST(Warp, Reductions) {
     });
 }
 
-TEST(Warp, LanesThatLeaveAreNotWaitedFor) {
+TEST_P(Warp, LanesThatLeaveAreNotWaitedFor) {
     for (unsigned threads : {1U, 32U, 40U, 128U}) {
         std::mt19937 random(threads);
         std::vector<int> x(threads), rounds(threads), out(threads * 20, -1), expected = out;
@@ -263,7 +269,7 @@ TEST(Warp, LanesThatLeaveAreNotWaitedFor) {
     }
 }
 
-TEST(Warp, SyncwarpOrdersMemory) {
+TEST_P(Warp, SyncwarpOrdersMemory) {
     for (unsigned threads : {32U, 50U, 256U}) {
         auto x = random_values<int>(threads, threads);
         for (auto& value : x)
@@ -281,7 +287,7 @@ TEST(Warp, SyncwarpOrdersMemory) {
     }
 }
 
-TEST(Warp, LanesTogetherTakeEachTicketOnce) {
+TEST_P(Warp, LanesTogetherTakeEachTicketOnce) {
     const unsigned blocks = 6, threads = 100, all = blocks * threads;
     const auto x = random_values<int>(all, 9);
     std::vector<int> taken(all, -1), sorted;
@@ -309,7 +315,7 @@ TEST(Warp, LanesTogetherTakeEachTicketOnce) {
     EXPECT_EQ(count, static_cast<int>(sorted.size()));
 }
 
-TEST(Warp, LanesCallEachOtherUntilNobodyIsLeft) {
+TEST_P(Warp, LanesCallEachOtherUntilNobodyIsLeft) {
     for (const Dim& shape : {Dim{32}, Dim{45}, Dim{16, 16}, Dim{7, 9}}) {
         const unsigned threads = shape.x * shape.y;
         std::mt19937 random(threads);
@@ -327,7 +333,7 @@ TEST(Warp, LanesCallEachOtherUntilNobodyIsLeft) {
     }
 }
 
-TEST(Warp, NarrowTypes) {
+TEST_P(Warp, NarrowTypes) {
     const auto x = random_values<int>(64, 77);
     std::vector<int> out(6 * 64);
     ASSERT_EQ(warp().launch("narrow", {{1}, {64}}, x.data(), out.data()), CUDA_SUCCESS);

@@ -9,7 +9,20 @@ import pytest
 
 import quern
 
-SOURCE = (Path(__file__).parent / "kernels" / "groups.cu").read_text(encoding="utf-8")
+KERNELS = Path(__file__).parent / "kernels"
+SOURCE = (KERNELS / "groups.cu").read_text(encoding="utf-8")
+ATOMICS = (KERNELS / "group_atomics.cu").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def toolkit(device):
+    """Skips where neither a toolkit nor a package brings <cuda/atomic>."""
+    try:
+        quern.RawKernel('#include <cuda/atomic>\nextern "C" __global__ void k() {}', "k").compile()
+    except quern.CompileError as error:
+        if "cuda/atomic" not in str(error):
+            raise
+        pytest.skip("no CUDA headers on this machine")
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32])
@@ -95,3 +108,37 @@ def test_tiles_of_several_warps(device, block):
     quern.RawKernel(SOURCE, "large_tiles")((3,), (block,), (quern.asarray(x), sums, scans))
     np.testing.assert_array_equal(scans.get(), x.cumsum(axis=1))
     np.testing.assert_array_equal(sums.get(), x.sum(axis=1))
+
+
+@pytest.mark.usefixtures("toolkit")
+@pytest.mark.parametrize("block", [32, 256])
+def test_groups_add_to_atomic_variables(device, block):
+    x = np.random.default_rng(13).integers(-1000, 1000, 3000, dtype=np.int32)
+    total, least = quern.zeros(1, np.int32), quern.zeros(1, np.int32)
+    odd, real = quern.zeros(1, np.uint32), quern.zeros(1, np.float32)
+    arguments = (quern.asarray(x), total, least, odd, real, x.size)
+    quern.RawKernel(ATOMICS, "totals")((-(-x.size // block),), (block,), arguments)
+    assert total.get()[0] == x.sum()
+    assert least.get()[0] == x.min()
+    assert odd.get()[0] == np.bitwise_xor.reduce(x.astype(np.uint32))
+    assert real.get()[0] == x.sum()
+
+
+@pytest.mark.usefixtures("toolkit")
+@pytest.mark.parametrize("name", ["places", "last_places"])
+def test_scans_that_reserve_places(device, name):
+    x = np.random.default_rng(14).integers(1, 9, 640, dtype=np.int32)
+    place, end = quern.zeros(x.size, np.int32), quern.zeros(1, np.int32)
+    quern.RawKernel(ATOMICS, name)((5,), (128,), (quern.asarray(x), place, end))
+    assert end.get()[0] == x.sum()
+    first = place.get() - (x if name == "last_places" else 0)
+    taken = np.concatenate([np.arange(f, f + n) for f, n in zip(first, x, strict=True)])
+    np.testing.assert_array_equal(np.sort(taken), np.arange(x.sum()))
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_groups_store_their_least(device):
+    x = np.random.default_rng(15).integers(-1000, 1000, (40, 8), dtype=np.int32)
+    least = quern.zeros(40, np.int32)
+    quern.RawKernel(ATOMICS, "store_least")((5,), (64,), (quern.asarray(x), least))
+    np.testing.assert_array_equal(least.get(), x.min(axis=1))
