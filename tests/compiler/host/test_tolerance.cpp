@@ -79,6 +79,13 @@ TEST(Tolerance, DefaultDevicePlacesVariables) {
     EXPECT_EQ(compile({text}).status, QUERN_CC_ERROR);
 }
 
+TEST(Tolerance, TemplatesThatNobodyUsesAreNotLookedAt) {
+    const std::string unused =
+        "template <class T> __device__ T f(T x) { missing_type y; return g(x); }";
+    EXPECT_EQ(run(kernel(unused, "out[0] = 3;"))[0], 3.0);
+    EXPECT_EQ(compile({kernel(unused, "out[0] = f(3);")}).status, QUERN_CC_ERROR);
+}
+
 TEST(Tolerance, JumpsPragmasAndNarrowing) {
     const auto out =
         run(kernel("struct A { __device__ int A::f() { return 3; } };",
