@@ -225,6 +225,43 @@ RowFacts find_row_facts(llvm::Function& body, llvm::Argument* thread_x) {
     return facts;
 }
 
+bool stays_unsigned(const llvm::BinaryOperator& sum) {
+    if (sum.getOpcode() == Instruction::Sub)
+        return false;
+    for (const auto& operand : sum.operands())
+        if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(operand.get());
+            constant && constant->isNegative())
+            return false; // x + -1 wraps for every x but 0
+    return true;
+}
+
+namespace {
+
+// True where the operation itself wraps, which a row that rises from end to end does not exclude.
+Value* wraps(llvm::IRBuilder<>& build, const llvm::BinaryOperator& sum, Value* a, Value* b,
+             bool is_signed) {
+    llvm::Intrinsic::ID id = llvm::Intrinsic::not_intrinsic;
+    switch (sum.getOpcode()) {
+    case Instruction::Add:
+        id = is_signed ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow;
+        break;
+    case Instruction::Sub:
+        id = is_signed ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow;
+        break;
+    case Instruction::Shl: // by a constant of at most 10
+        b = build.CreateShl(llvm::ConstantInt::get(b->getType(), 1), b);
+        [[fallthrough]];
+    case Instruction::Mul:
+        id = is_signed ? llvm::Intrinsic::smul_with_overflow : llvm::Intrinsic::umul_with_overflow;
+        break;
+    default: // a disjoint or carries nothing
+        return build.getFalse();
+    }
+    return build.CreateExtractValue(build.CreateBinaryIntrinsic(id, a, b), 1);
+}
+
+} // namespace
+
 llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
                                llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x,
                                llvm::Value* last) {
@@ -235,6 +272,13 @@ llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
         auto *low = front.copy(sum), *high = back.copy(sum);
         answer = build.CreateAnd(answer, build.CreateICmpSGE(high, low));
         answer = build.CreateAnd(answer, build.CreateICmpUGE(high, low));
+        for (auto* end : {&front, &back}) {
+            auto *a = end->copy(sum->getOperand(0)), *b = end->copy(sum->getOperand(1));
+            for (const bool is_signed : {true, false})
+                if (is_signed || stays_unsigned(*sum))
+                    answer = build.CreateAnd(answer,
+                                             build.CreateNot(wraps(build, *sum, a, b, is_signed)));
+        }
     }
     if (facts.guard)
         for (auto* copier : {&front, &back}) {

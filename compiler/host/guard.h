@@ -18,6 +18,9 @@ struct RowFacts {
 // `thread_x` is the body's argument that runs along the row.
 RowFacts find_row_facts(llvm::Function& body, llvm::Argument* thread_x);
 
+// Whether the sum is held to wrap in unsigned arithmetic neither, besides signed.
+bool stays_unsigned(const llvm::BinaryOperator& sum);
+
 // Emits, at `build`, the question whether the facts hold for all of a row. `arguments` are the
 // body's, with any value in thread_x's place; `last` is the last thread's index.
 llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,

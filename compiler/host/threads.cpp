@@ -226,7 +226,8 @@ class Runner {
             if (auto* same = llvm::dyn_cast<llvm::BinaryOperator>(static_cast<Value*>(map[sum]));
                 same && llvm::isa<llvm::OverflowingBinaryOperator>(same)) {
                 same->setHasNoSignedWrap();
-                same->setHasNoUnsignedWrap();
+                if (stays_unsigned(*sum))
+                    same->setHasNoUnsignedWrap();
             }
         if (facts.guard)
             llvm::cast<llvm::BranchInst>(static_cast<Value*>(map[facts.guard]))
