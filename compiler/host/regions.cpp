@@ -161,8 +161,8 @@ class Cutter {
         for (auto& instruction : llvm::instructions(body_))
             if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
                 variables.push_back(variable);
-        build_.SetInsertPoint(&*body_.getEntryBlock().getFirstInsertionPt());
         for (auto* variable : variables) {
+            build_.SetInsertPoint(variable);
             const auto bytes =
                 llvm::alignTo(variable->getAllocationSize(data_)
                                   .value_or(llvm::TypeSize::getFixed(0))

@@ -2,6 +2,7 @@
 // steps give here, one after another.
 #include "driver_program.h"
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
@@ -127,6 +128,49 @@ TEST_P(Waiting, BarriersInDivergentButLegalFlowAndInDeviceFunctions) {
         }
         ASSERT_EQ(program.launch("mirror", {{1}, {128}}, x.data(), depth), CUDA_SUCCESS);
         EXPECT_EQ(x, expected) << depth;
+    }
+}
+
+TEST_P(Waiting, ArraysOfAThreadLastOverBarriers) {
+    const DriverProgram program(source(R"(
+    struct Pair { int a[5]; int b; };
+    extern "C" __global__ void shuffle(int* x, Pair weights, int rounds) {
+        int own[7], other[3] = {1, 2, 3};
+        for (int k = 0; k < 7; ++k) own[k] = x[threadIdx.x] + k;
+        __shared__ int kept[96];
+        for (int round = 0; round < rounds; ++round) {
+            kept[threadIdx.x] = own[(threadIdx.x + round) % 7];
+            __syncthreads();
+            own[(threadIdx.x * 3 + round) % 7] += kept[(threadIdx.x + 5) % 96] * weights.a[round % 5];
+            other[round % 3] += own[round % 7] + weights.b;
+            __syncthreads();
+        }
+        x[threadIdx.x] = own[threadIdx.x % 7] + other[0] * 3 + other[1] * 5 + other[2] * 7;
+    })"));
+    struct Pair {
+        int a[5], b;
+    };
+    const Pair weights{{2, -1, 3, 1, -2}, 11};
+    for (int rounds : {0, 1, 4, 9}) {
+        auto x = random_ints(96, 12, -9, 9), expected = x;
+        std::vector<std::array<int, 7>> own(96);
+        std::vector<std::array<int, 3>> other(96, {1, 2, 3});
+        for (int t = 0; t < 96; ++t)
+            for (int k = 0; k < 7; ++k)
+                own[t][k] = x[t] + k;
+        for (int round = 0; round < rounds; ++round) {
+            std::vector<int> kept(96);
+            for (int t = 0; t < 96; ++t)
+                kept[t] = own[t][(t + round) % 7];
+            for (int t = 0; t < 96; ++t) {
+                own[t][(t * 3 + round) % 7] += kept[(t + 5) % 96] * weights.a[round % 5];
+                other[t][round % 3] += own[t][round % 7] + weights.b;
+            }
+        }
+        for (int t = 0; t < 96; ++t)
+            expected[t] = own[t][t % 7] + other[t][0] * 3 + other[t][1] * 5 + other[t][2] * 7;
+        ASSERT_EQ(program.launch("shuffle", {{1}, {96}}, x.data(), weights, rounds), CUDA_SUCCESS);
+        EXPECT_EQ(x, expected) << rounds;
     }
 }
 
