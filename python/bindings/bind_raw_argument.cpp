@@ -47,6 +47,9 @@ bool add_places(const py::handle dtype, const std::string& name, std::uint32_t o
     if (kind == "c") {
         places.push_back({name + ".real", offset, bytes / 2});
         places.push_back({name + ".imag", offset + bytes / 2, bytes / 2});
+    } else if (kind == "S") { // an array of characters
+        for (std::uint32_t k = 0; k < bytes; ++k)
+            places.push_back({join(name, "[", k, "]"), offset + k, 1});
     } else if (kind != "V") { // plain bytes stand for anything: padding, as a rule
         places.push_back({name, offset, bytes});
     }

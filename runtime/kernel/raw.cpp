@@ -247,7 +247,7 @@ void RawKernel::operator()(std::span<const Argument> args, RawLaunch launch,
                            const CallHooks& hooks) {
     Device& device = device_of_call(name_, args);
     const RawFunction& function = on(device, hooks);
-    RawArguments parameters({name_, function, args}, launch.strict);
+    RawArguments parameters({name_, function, args, hooks.warn}, launch.strict);
     const CUstream stream = launch.has_stream ? launch.stream : current_stream(device);
     device.make_current();
     if (launch.cooperative) [[unlikely]]

@@ -300,10 +300,16 @@ RawArguments::RawArguments(const RawCall& call, bool strict) {
     const std::vector<RawParam>& params = call.function.params;
     const std::span<const Argument> args = call.args;
     const std::size_t count = std::max(args.size(), params.size());
-    if (strict && call.function.knows_params && args.size() != params.size()) [[unlikely]]
-        call.complain(ErrorKind::type, std::min(args.size(), params.size()),
-                      join("takes ", params.size(), " arguments, ", args.size(), " were given"),
-                      "pass one argument for each parameter: kernel(grid, block, (a, b, ...))");
+    if (strict && call.function.knows_params && args.size() != params.size()) [[unlikely]] {
+        const std::string what =
+            join("takes ", params.size(), " arguments, ", args.size(), " were given");
+        const std::string help =
+            "pass one argument for each parameter: kernel(grid, block, (a, b, ...))";
+        if (!call.has_idle_numbers())
+            call.complain(ErrorKind::type, std::min(args.size(), params.size()), what, help);
+        if (call.warn != nullptr)
+            call.warn(call.text(params.size(), what, help));
+    }
     const auto slot_bytes = [&](std::size_t k) {
         const std::size_t wanted = k < params.size() ? params[k].bytes : 0;
         const std::size_t own = k < args.size() ? own_bytes(args[k]) : 0;

@@ -14,11 +14,17 @@ struct RawCall {
     const std::string& name;
     const RawFunction& function;
     std::span<const Argument> args;
+    void (*warn)(const std::string& text) = nullptr;
 
     // raw_complaint.cpp: throws; the deed, both lists side by side with argument `k` marked, the
     // cure.
     [[noreturn]] void complain(ErrorKind kind, std::size_t k, const std::string& what,
                                const std::string& help) const;
+    [[nodiscard]] std::string text(std::size_t k, const std::string& what,
+                                   const std::string& help) const;
+    // Python numbers behind the last parameter, which nobody reads; anything else there is a
+    // mistake.
+    [[nodiscard]] bool has_idle_numbers() const noexcept;
 };
 
 [[nodiscard]] std::string describe(const RawParam& param);

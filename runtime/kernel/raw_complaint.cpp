@@ -75,8 +75,20 @@ std::string describe(const RawParam& param) {
 
 void RawCall::complain(ErrorKind kind, std::size_t k, const std::string& what,
                        const std::string& help) const {
-    throw Error(
-        kind, join("kernel '", name, "': ", what, "\n", side_by_side(*this, k), "  help: ", help));
+    throw Error(kind, text(k, what, help));
+}
+
+std::string RawCall::text(std::size_t k, const std::string& what, const std::string& help) const {
+    return join("kernel '", name, "': ", what, "\n", side_by_side(*this, k), "  help: ", help);
+}
+
+bool RawCall::has_idle_numbers() const noexcept {
+    const std::size_t read = function.params.size();
+    return args.size() > read && std::all_of(args.begin() + static_cast<std::ptrdiff_t>(read),
+                                             args.end(), [](const Argument& argument) {
+                                                 return argument.kind == ArgType::Kind::scalar &&
+                                                        !argument.scalar.is_numpy;
+                                             });
 }
 
 } // namespace quern

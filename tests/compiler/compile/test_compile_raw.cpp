@@ -41,7 +41,10 @@ class CompileRaw : public testing::TestWithParam<const char*> {
         arch = name == "host" ? host_arch() : gpu;
         source.code = program;
         source.with_nvcc = name == "nvcc";
-        if (!has_toolchain({.code = "// an empty program\n", .with_nvcc = source.with_nvcc}, arch))
+        RawSource empty;
+        empty.code = "// an empty program\n";
+        empty.with_nvcc = source.with_nvcc;
+        if (!has_toolchain(empty, arch))
             GTEST_SKIP() << name << " is not installed here";
     }
     Arch arch;

@@ -269,7 +269,10 @@ def test_wrong_scalars_are_refused_with_both_lists(device, name):
     refused(OverflowError, x, 1.0, 2**31, 3, match="int32")
     refused(OverflowError, x, 1.0, 2, 256, match="uint8")
     refused(OverflowError, x, 1.0, 2, -1, match="uint8")
-    refused(TypeError, x, 1.0, 2, 3, 4, match="5 were given")
+    refused(TypeError, x, 1.0, 2, 3, x, match="5 were given")
+    refused(TypeError, x, 1.0, 2, 3, np.int32(4), match="5 were given")
+    with pytest.warns(UserWarning, match="5 were given"):  # a number that nobody reads does no harm
+        kernel((1,), (1,), (x, 1.0, 2, 3, 4))
     refused(TypeError, x, "text", 2, 3, match="Unsupported type")
     refused(TypeError, x, b"bytes", 2, 3, match="Unsupported type")
     refused(TypeError, x, [1], 2, 3, match="Unsupported type")
@@ -330,7 +333,7 @@ def test_no_parameters(device):
     code = 'extern "C" __global__ void k() {}'
     quern.RawKernel(code, "k")((1,), (1,), ())
     with pytest.raises(TypeError, match="takes 0 arguments"):
-        quern.RawKernel(code, "k")((1,), (1,), (1,))
+        quern.RawKernel(code, "k")((1,), (1,), (None,))
 
 
 def test_arrays_of_two_devices_are_refused():
