@@ -2,7 +2,11 @@
 set(text "// Generated from the files of compiler/host/device.\n#include \"compiler/host/device_headers.h\"\nnamespace quern::host {\n")
 set(rows "")
 foreach(header IN LISTS HEADERS)
-    file(RELATIVE_PATH name ${FOLDER} ${header})
+    if(header MATCHES "/prelude/standard/(.*)$") # programs include these as well
+        set(name include/${CMAKE_MATCH_1})
+    else()
+        file(RELATIVE_PATH name ${FOLDER} ${header})
+    endif()
     file(READ ${header} body)
     string(LENGTH "${body}" length)
     set(pieces "")

@@ -8,38 +8,18 @@ namespace {
 constexpr const char* root = "/quern";
 const std::string include_folder = "/quern/include/";
 
-// Names that CUDA programs include beside the files of device/include, and the file that says what
-// the built-in headers do not.
-struct Covered {
-    std::string_view name, by;
-};
-constexpr Covered covered[] = {
-    {"cuda_runtime.h", ""},
-    {"cuda_runtime_api.h", ""},
-    {"device_launch_parameters.h", ""},
-    {"vector_types.h", ""},
-    {"vector_functions.h", ""},
-    {"sm_60_atomic_functions.h", ""},
-    {"device_functions.h", ""},
-    {"math_functions.h", ""},
-    {"cuda.h", ""},
-    {"stdio.h", ""},
-    {"cstdio", ""},
-    {"assert.h", ""},
-    {"cassert", ""},
-    {"stddef.h", ""},
-    {"cstddef", ""},
-    {"string.h", ""},
-    {"cstring", ""},
-    {"stdlib.h", "sys/types.h"},
-    {"cstdlib", "sys/types.h"},
-    {"inttypes.h", "stdint.h"},
-    {"cstdint", "stdint.h"},
-    {"climits", "limits.h"},
-    {"float.h", "limits.h"},
-    {"cfloat", "limits.h"},
-    {"cmath", "math.h"},
-};
+// Names that CUDA programs include beside the files of device/include; the built-in headers say all
+// that they do.
+constexpr std::string_view covered[] = {
+    "cuda_runtime.h",           "cuda_runtime_api.h",       "device_launch_parameters.h",
+    "vector_types.h",           "vector_functions.h",       "builtin_types.h",
+    "device_types.h",           "driver_types.h",           "host_defines.h",
+    "crt/host_defines.h",       "crt/device_functions.h",   "crt/math_functions.h",
+    "device_functions.h",       "math_functions.h",         "cuda.h",
+    "sm_20_atomic_functions.h", "sm_20_intrinsics.h",       "sm_30_intrinsics.h",
+    "sm_32_atomic_functions.h", "sm_32_intrinsics.h",       "sm_35_atomic_functions.h",
+    "sm_35_intrinsics.h",       "sm_60_atomic_functions.h", "sm_61_intrinsics.h",
+    "device_atomic_functions.h"};
 
 std::string forward_to(std::string_view name) {
     return "#pragma once\n#include \"" + include_folder + std::string(name) + "\"\n";
@@ -62,9 +42,8 @@ MemoryFiles make_files() {
     files->setCurrentWorkingDirectory(root);
     for (const auto& header : device_headers()) // include/... is what programs may include
         add_file(*files, "/quern/" + std::string(header.name), header.text);
-    for (const auto& [name, covered_by] : covered)
-        add_text(*files, include_folder + std::string(name),
-                 covered_by.empty() ? "#pragma once\n" : forward_to(covered_by));
+    for (const auto name : covered)
+        add_file(*files, include_folder + std::string(name), "#pragma once\n");
     return files;
 }
 
@@ -76,7 +55,7 @@ void cover_folder(llvm::vfs::InMemoryFileSystem& files, const std::string& folde
     for (const auto& header : device_headers())
         if (header.name.starts_with(ours))
             cover(header.name.substr(ours.size()));
-    for (const auto& [name, covered_by] : covered)
+    for (const auto name : covered)
         cover(name);
 }
 

@@ -2,6 +2,7 @@
 // CUDA: NVRTC takes them as they are.
 #include "compiler/backend/backend.h"
 #include "compiler/base/library.h"
+#include "compiler/prelude/prelude.h"
 
 #include <gtest/gtest.h>
 
@@ -17,12 +18,15 @@ class KernelFiles : public testing::TestWithParam<const char*> {};
 TEST_P(KernelFiles, CompileForGpusAsTheyAre) {
     if (find_library("nvrtc").empty() || cuda_include_folders().empty())
         GTEST_SKIP() << "no NVRTC, or no CUDA headers, on this machine";
+    std::vector<SourceFile> headers; // those that the compiler's door hands along
+    for (const PreludePiece& piece : prelude_pieces())
+        headers.push_back({std::string(piece.name), std::string(piece.text)});
     int count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(GetParam())) {
         std::ifstream file(entry.path());
         const CompileRequest request{.name = entry.path().filename(),
                                      .source = {std::istreambuf_iterator<char>(file), {}},
-                                     .headers = {},
+                                     .headers = headers,
                                      .options = {},
                                      .name_expressions = {},
                                      .arch = gpu_arch(9, 0)};

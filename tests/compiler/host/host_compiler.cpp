@@ -1,5 +1,6 @@
 // See host_compiler.h. The hooks at the end are what the host driver's table offers to objects.
 #include "host_compiler.h"
+#include "compiler/base/library.h"
 #include "runtime/host/regions.h"
 #include <cstdarg>
 #include <cstdio>
@@ -77,6 +78,14 @@ Compiled compile(const Source& source) {
     request.arch = arch.c_str();
     request.name_expressions = names.data();
     request.name_expression_count = names.size();
+    std::vector<std::string> folders;
+    if (source.toolkit)
+        folders = cuda_include_folders();
+    std::vector<const char*> toolkit;
+    for (const auto& folder : folders)
+        toolkit.push_back(folder.c_str());
+    request.toolkit_folders = toolkit.data();
+    request.toolkit_folder_count = toolkit.size();
     auto* result = library().compile(&request);
     Compiled compiled;
     compiled.status = result->status;

@@ -23,6 +23,7 @@ struct Source {
     std::vector<std::string> names = {};
     std::vector<std::pair<std::string, std::string>> headers = {};
     std::string arch = "";
+    bool toolkit = false; // may include headers of a CUDA toolkit
 };
 
 Compiled compile(const Source& source);

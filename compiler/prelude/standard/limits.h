@@ -1,4 +1,4 @@
-// <limits.h>, <float.h> and their C++ names.
+// <limits.h>
 #pragma once
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)
@@ -18,13 +18,3 @@
 #define LLONG_MIN (-LLONG_MAX - 1LL)
 #define LLONG_MAX 9223372036854775807LL
 #define ULLONG_MAX 18446744073709551615ULL
-#define FLT_EPSILON __FLT_EPSILON__
-#define FLT_MIN __FLT_MIN__
-#define FLT_MAX __FLT_MAX__
-#define FLT_DIG __FLT_DIG__
-#define FLT_MANT_DIG __FLT_MANT_DIG__
-#define DBL_EPSILON __DBL_EPSILON__
-#define DBL_MIN __DBL_MIN__
-#define DBL_MAX __DBL_MAX__
-#define DBL_DIG __DBL_DIG__
-#define DBL_MANT_DIG __DBL_MANT_DIG__

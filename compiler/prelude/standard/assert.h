@@ -1,0 +1,2 @@
+// <assert.h>: assert needs no header.
+#pragma once

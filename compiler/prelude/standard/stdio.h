@@ -1,0 +1,2 @@
+// <stdio.h>: printf needs no header.
+#pragma once

@@ -1,0 +1,2 @@
+// <string.h>: memcpy and memset need no header.
+#pragma once
