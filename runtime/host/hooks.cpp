@@ -80,13 +80,6 @@ const auto& hooks() {
         Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
         Hook{"abort", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__cxa_pure_virtual", reinterpret_cast<void*>(&quern_host_trap), true},
-        // new and delete on the device are malloc and free.
-        Hook{"_Znwm", reinterpret_cast<void*>(&std::malloc), false},
-        Hook{"_Znam", reinterpret_cast<void*>(&std::malloc), false},
-        Hook{"_ZdlPv", reinterpret_cast<void*>(&std::free), false},
-        Hook{"_ZdaPv", reinterpret_cast<void*>(&std::free), false},
-        Hook{"_ZdlPvm", reinterpret_cast<void*>(&std::free), false}, // the size comes along
-        Hook{"_ZdaPvm", reinterpret_cast<void*>(&std::free), false},
         Hook{"__quern_run_fibers", reinterpret_cast<void*>(&quern_host_run_fibers), true},
         Hook{"__quern_run_regions", reinterpret_cast<void*>(&quern_host_run_regions), true},
         Hook{"__quern_sync_block", reinterpret_cast<void*>(&quern_host_sync_block), false},

@@ -365,7 +365,8 @@ def test_locks(device, module, n, buckets):
 @pytest.mark.parametrize("pattern", [b"a", b"abab", b"aaaaaaaa", b"bacb"])
 def test_string_search(device, module, pattern):
     text = np.random.default_rng(9).choice(np.frombuffer(b"aaaabbc", "i1"), 5003)
-    given = np.array([(len(pattern), pattern)], [("length", "i4"), ("letters", "S28")])[0]
+    given = np.zeros(1, [("length", "i4"), ("letters", "i1", 28)])[0]
+    given["length"], given["letters"][: len(pattern)] = len(pattern), list(pattern)
     joined = text.tobytes()
     wanted = sum(joined.startswith(pattern, k) for k in range(len(joined)))
     found = quern.zeros(2, "i4")
