@@ -1,8 +1,8 @@
 // Devices in Python: one object per device, `with` and `use()`, properties and waiting.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
-#include "python/bindings/bind_stream.h"
 #include "python/bindings/bind_output.h"
+#include "python/bindings/bind_stream.h"
 #include "python/bindings/module.h"
 #include "runtime/driver/check.h"
 

@@ -8,7 +8,7 @@ namespace quern::host {
 
 struct ExternalSymbol {
     void* address = nullptr; // nullptr: there is no such symbol
-    bool can_trap = false; // the launch must stand ready: to be left, or for text to hand on
+    bool can_trap = false;   // the launch must stand ready: to be left, or for text to hand on
 };
 [[nodiscard]] ExternalSymbol find_external(const std::string& name);
 

@@ -16,7 +16,9 @@ if not (ROOT / "README.md").exists():
     pytest.skip("not a checkout", allow_module_level=True)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tour.md", "docs/raw_kernels.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/index.md", "docs/tour.md", "docs/raw_kernels.md"]
+)
 def test_examples_run(page: str, tmp_path: Path) -> None:
     """All blocks of a page, in order, as one program."""
     blocks = BLOCK.findall((ROOT / page).read_text())

@@ -30,7 +30,8 @@ TEST(Math, TwoOperandFunctionsAndMixedTypes) {
                 "_k(const double* a, const double* b, double* y, float* f) { int i = threadIdx.x; "
                 "y[i] = " +
                 name + "(a[i], b[i]); f[i] = " + name + "((float)a[i], (float)b[i]); }\n";
-    text += "#include <math.h>\nextern \"C\" __global__ void mixed(double* y) { y[0] = pow(2, 10); y[1] = sqrt(2); "
+    text += "#include <math.h>\nextern \"C\" __global__ void mixed(double* y) { y[0] = pow(2, 10); "
+            "y[1] = sqrt(2); "
             "y[2] = pow(2.0f, 3); y[3] = fmod(7, 4.0f);"
             " y[4] = max(3, 5u); y[5] = min(-1LL, 2LL); y[6] = abs(-3); y[7] = isnan(NAN) + "
             "isinf(1); y[8] = atan2(1, 1.0);"

@@ -36,7 +36,9 @@ std::vector<std::byte> compile_c(std::string_view source, const std::string& opt
     const fs::path stem = fs::temp_directory_path() / join("quern_test_", getpid(), "_", number++);
     const std::string c_file = stem.string() + ".c", o_file = stem.string() + ".o";
     std::ofstream(c_file) << c_prelude << source;
-    const int status = std::system(join("cc -DQUERN_ABI=", host_abi_version, " ", options, " -c ", c_file, " -o ", o_file).c_str());
+    const int status = std::system(
+        join("cc -DQUERN_ABI=", host_abi_version, " ", options, " -c ", c_file, " -o ", o_file)
+            .c_str());
     EXPECT_EQ(status, 0) << source;
     std::ifstream file(o_file, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};

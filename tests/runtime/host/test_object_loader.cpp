@@ -163,7 +163,8 @@ TEST_F(HostModule, RefusesAnotherVersionOfTheInterface) {
                                  "void __quern_run_k(void) {}");
     CUmodule failed = nullptr;
     EXPECT_EQ(api.cuModuleLoadData(&failed, image.data()), CUDA_ERROR_NO_BINARY_FOR_GPU);
-    const auto lies = compile_c("const uint32_t __quern_info_k[8] = {QUERN_ABI, 1, 8, 0, 1024, 0, 4, 8};");
+    const auto lies =
+        compile_c("const uint32_t __quern_info_k[8] = {QUERN_ABI, 1, 8, 0, 1024, 0, 4, 8};");
     EXPECT_EQ(api.cuModuleLoadData(&failed, lies.data()), CUDA_ERROR_INVALID_IMAGE);
 }
 
