@@ -4,6 +4,7 @@
 // optimiser sees how addresses follow the thread.
 #include "compiler/host/regions.h"
 #include "compiler/host/agreement.h"
+#include "compiler/host/kept_values.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/reach.h"
 #include "compiler/host/waits.h"
@@ -84,45 +85,12 @@ Function* with_region_arguments(Function& thunk) {
     return body;
 }
 
-bool is_cheap(const Instruction& instruction) {
-    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-        return load->getMetadata(llvm::LLVMContext::MD_invariant_load) != nullptr;
-    if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-        return call->doesNotAccessMemory() && call->getType()->isIntegerTy();
-    switch (instruction.getOpcode()) {
-    case Instruction::UDiv:
-    case Instruction::SDiv:
-    case Instruction::URem:
-    case Instruction::SRem:
-        return llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
-    default:
-        break;
-    }
-    return (llvm::isa<llvm::BinaryOperator>(instruction) &&
-            instruction.getType()->isIntOrIntVectorTy()) ||
-           llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::ICmpInst>(instruction) ||
-           llvm::isa<llvm::SelectInst>(instruction) ||
-           llvm::isa<llvm::GetElementPtrInst>(instruction) ||
-           llvm::isa<llvm::FreezeInst>(instruction);
-}
-
-// How to compute a value again: a copy of its instruction, and what its operands were.
-struct Recipe {
-    Instruction* model;
-    llvm::SmallVector<Value*, 4> operands;
-};
-
 class Cutter {
   public:
     Cutter(Function& body, Simplifier& simplifier)
         : body_(body), simplifier_(simplifier), data_(body.getParent()->getDataLayout()),
           build_(body.getContext()) {}
 
-    // What was made for the work and is not part of the result.
-    ~Cutter() {
-        for (auto& [value, recipe] : recipes_)
-            recipe.model->deleteValue();
-    }
     Cutter(const Cutter&) = delete;
     Cutter& operator=(const Cutter&) = delete;
 
@@ -205,78 +173,11 @@ class Cutter {
         }
     }
 
-    // Values defined before a stop and used after it, for each stop.
+    // Values defined before a stop and used after it.
     void find_live_values() {
-        llvm::DenseMap<BasicBlock*, llvm::SetVector<Instruction*>> in;
-        const auto is_value = [](Value* value) { return llvm::isa<Instruction>(value); };
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (auto* block : llvm::post_order(&body_)) {
-                llvm::SetVector<Instruction*> live;
-                for (auto* next : llvm::successors(block)) {
-                    for (auto* value : in[next])
-                        live.insert(value);
-                    for (auto& phi : next->phis())
-                        if (auto* value = phi.getIncomingValueForBlock(block); is_value(value))
-                            live.insert(llvm::cast<Instruction>(value));
-                }
-                for (auto& instruction : llvm::reverse(*block)) {
-                    live.remove(&instruction);
-                    if (!llvm::isa<llvm::PHINode>(instruction))
-                        for (auto& operand : instruction.operands())
-                            if (is_value(operand))
-                                live.insert(llvm::cast<Instruction>(operand.get()));
-                }
-                auto& known = in[block];
-                if (live.size() != known.size()) {
-                    known = std::move(live);
-                    changed = true;
-                }
-            }
-        }
-        for (auto& stop : stops_) {
-            live_.emplace_back(in[stop.resume]);
-            for (auto& phi : stop.resume->phis()) // one way leads here: none, after SplitBlock
-                live_.back().insert(&phi);
-        }
-    }
-
-    // From the arguments, and from values on which all agree at `place`: those go to `leaves`.
-    bool can_recompute(Value* value, const Agreement& agreement, const BasicBlock* place,
-                       llvm::SetVector<Instruction*>& leaves, unsigned& size) {
-        auto* instruction = llvm::dyn_cast<Instruction>(value);
-        if (!instruction)
-            return llvm::isa<llvm::Constant>(value) || llvm::isa<llvm::Argument>(value);
-        if (++size > 24)
-            return false;
-        if (is_cheap(*instruction)) {
-            auto kept = leaves;
-            bool all = true;
-            for (auto& operand : instruction->operands())
-                all = all && can_recompute(operand, agreement, place, leaves, size);
-            if (all)
-                return true;
-            leaves = kept;
-        }
-        if (!agreement.uniform_at(instruction, place))
-            return false;
-        leaves.insert(instruction);
-        return true;
-    }
-
-    void keep_recipe(Value* value, const llvm::SetVector<Instruction*>& leaves) {
-        auto* instruction = llvm::dyn_cast<Instruction>(value);
-        if (!instruction || leaves.contains(instruction) || recipes_.contains(instruction))
-            return;
-        Recipe recipe{instruction->clone(), {}};
-        for (auto& operand : instruction->operands()) {
-            keep_recipe(operand, leaves);
-            recipe.operands.push_back(operand);
-        }
-        recipe.model->dropAllReferences();
-        for (unsigned i = 0; i < recipe.operands.size(); ++i)
-            recipe.model->setOperand(i, llvm::PoisonValue::get(recipe.operands[i]->getType()));
-        recipes_[instruction] = std::move(recipe);
+        const LiveValues live(body_);
+        for (auto& stop : stops_)
+            live_.push_back(live.at(*stop.resume));
     }
 
     void decide_where_to_keep() {
@@ -315,11 +216,10 @@ class Cutter {
                 if (value == stops_[i].call)
                     continue;
                 llvm::SetVector<Instruction*> leaves;
-                unsigned size = 0;
                 const bool uniform = together && agreement.uniform_at(value, place);
-                if (is_cheap(*value) && can_recompute(value, agreement, place, leaves, size) &&
+                if (recipes_.know(value, agreement, place, leaves) &&
                     (leaves.empty() || (together && !uniform))) {
-                    keep_recipe(value, leaves);
+                    recipes_.keep(value, leaves);
                     again_[i].insert(value);
                     for (auto* leaf : leaves) {
                         all_.insert(leaf);
@@ -435,29 +335,11 @@ class Cutter {
         if (live_[number].contains(stop.call))
             known[stop.call] = emit_result(region, stop);
         for (auto* value : again_[number])
-            known[value] = compute_again(region, value, known);
+            known[value] = recipes_.follow(build_, region, value, known);
         for (auto& [value, now] : known)
             if (variables_.count(value))
                 build_.CreateStore(now, local(variables_[value]));
         build_.CreateBr(resume);
-    }
-
-    Value* compute_again(Function& region, Value* value, std::map<Value*, Value*>& known) {
-        if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
-            return region.getArg(argument->getArgNo());
-        if (llvm::isa<llvm::Constant>(value))
-            return value;
-        if (auto found = known.find(value); found != known.end())
-            return found->second;
-        const auto& recipe = recipes_.find(value)->second;
-        llvm::SmallVector<Value*, 4> operands;
-        for (auto* operand : recipe.operands)
-            operands.push_back(compute_again(region, operand, known));
-        auto* made = recipe.model->clone();
-        for (unsigned i = 0; i < operands.size(); ++i)
-            made->setOperand(i, operands[i]);
-        build_.Insert(made);
-        return known[value] = made;
     }
 
     Value* kept_place(Function& region, unsigned argument, std::size_t stop, std::uint32_t offset) {
@@ -521,7 +403,7 @@ class Cutter {
     std::vector<std::uint32_t> kept_bytes_, kept_offset_;
     llvm::SetVector<Instruction*> all_;
     std::map<Value*, Place> places_;
-    std::map<Value*, Recipe> recipes_;
+    Recipes recipes_;
     std::map<Value*, llvm::Type*> types_;
     std::map<Value*, Value*> variables_;
     std::uint64_t frame_bytes_ = 0;

@@ -37,6 +37,7 @@ std::vector<std::string> base_arguments(const std::string& standard, const Cpu& 
                                       "-fno-rtti",
                                       "-O2",
                                       "-disable-llvm-passes",
+                                      "-fwrapv", // what hardware does, and programs count on
                                       "-mrelocation-model",
                                       "pic",
                                       "-pic-level",

@@ -54,6 +54,28 @@ template <class T> void check_division(const std::string& type) {
         }
 }
 
+// Sums of ints wrap, and comparisons see what wrapped.
+TEST(Semantics, SignedSumsWrap) {
+    const Program program({R"(extern "C" __global__ void wrap(const int* x, int* y, int offset) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, v = x[i] * 1024 + offset;
+        y[i] = (v > 0) + 2 * (x[i] + 1 > x[i]) + 4 * (v / 2 * 2 == v) + 8 * (-x[i] > 0);
+    })"});
+    std::mt19937 random(3);
+    std::vector<int> x(256), y(256);
+    for (auto& value : x)
+        value = static_cast<int>(random());
+    x[0] = std::numeric_limits<int>::max();
+    x[1] = std::numeric_limits<int>::min();
+    const int offset = 0x7ffffc00;
+    program.launch("wrap", {2}, {128}, x.data(), y.data(), offset);
+    for (int i = 0; i < 256; ++i) {
+        const auto bits = static_cast<unsigned>(x[i]);
+        const int v = static_cast<int>(bits * 1024U + offset), next = static_cast<int>(bits + 1),
+                  minus = static_cast<int>(0U - bits);
+        EXPECT_EQ(y[i], (v > 0) + 2 * (next > x[i]) + 4 * (v % 2 == 0) + 8 * (minus > 0)) << x[i];
+    }
+}
+
 TEST(Semantics, DivisionNeverTraps) {
     check_division<std::int32_t>("int");
     check_division<std::uint32_t>("unsigned int");

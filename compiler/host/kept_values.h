@@ -1,0 +1,50 @@
+// What a thread must still know after a place where it was held: which values live on, and which of
+// them are cheaper to compute again than to keep.
+#pragma once
+#include "compiler/host/agreement.h"
+#include <llvm/ADT/SetVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <map>
+
+namespace quern::host {
+
+class LiveValues {
+  public:
+    explicit LiveValues(llvm::Function& body);
+    // Values defined before `block` and used in it or after it.
+    [[nodiscard]] llvm::SetVector<llvm::Instruction*> at(llvm::BasicBlock& block) const {
+        return in_.lookup(&block);
+    }
+
+  private:
+    llvm::DenseMap<llvm::BasicBlock*, llvm::SetVector<llvm::Instruction*>> in_;
+};
+
+// How to compute values again from the arguments and from values that were kept.
+class Recipes {
+  public:
+    Recipes() = default;
+    ~Recipes();
+    Recipes(const Recipes&) = delete;
+    Recipes& operator=(const Recipes&) = delete;
+
+    // Whether `value` can be had so; what all threads agree on at `place`, and must be kept for it,
+    // goes to `leaves`.
+    static bool know(llvm::Instruction* value, const Agreement& agreement,
+                     const llvm::BasicBlock* place, llvm::SetVector<llvm::Instruction*>& leaves);
+    // Writes the recipe down: from here on the body may change.
+    void keep(llvm::Value* value, const llvm::SetVector<llvm::Instruction*>& leaves);
+    // Emits the computation into `region`, whose arguments are the body's. `known` are the values
+    // that are there already, and grows.
+    llvm::Value* follow(llvm::IRBuilder<>& build, llvm::Function& region, llvm::Value* value,
+                        std::map<llvm::Value*, llvm::Value*>& known) const;
+
+  private:
+    struct Recipe {
+        llvm::Instruction* model; // a copy without operands
+        llvm::SmallVector<llvm::Value*, 4> operands;
+    };
+    std::map<llvm::Value*, Recipe> recipes_;
+};
+
+} // namespace quern::host
