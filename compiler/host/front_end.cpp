@@ -10,6 +10,7 @@
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/TargetParser/X86TargetParser.h>
 
 namespace quern::host {
@@ -174,8 +175,11 @@ quern_cc_status parse(const FrontEndInput& input, std::string_view precompiled,
             new llvm::vfs::OverlayFileSystem(llvm::vfs::createPhysicalFileSystem().release()));
         both->pushOverlay(memory);
         files = both;
-        for (const auto& folder : options.folders)
+        for (const auto& folder : options.folders) {
+            if (llvm::sys::fs::exists(folder + "/cuda_runtime_api.h")) // a toolkit, given by hand
+                cover_folder(*memory, folder);
             words.push_back("-I" + folder);
+        }
     }
     words.emplace_back("-I/quern/include"); // after the user's folders
     for (const auto& folder : input.toolkit_folders) {
