@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.bench.cold import cold_rows, cupy_cold
+from tests.bench.device_raw import launch_rows
 from tests.bench.floor import Floor
 from tests.bench.measure import Row, Sample, alternate, call_us, have
 
@@ -232,7 +233,12 @@ def main() -> None:
         copy = floor.copy_gbs()
     except RuntimeError as error:
         why = str(error)
-    for rows in (lambda: call_rows(floor, why), lambda: stream_rows(copy), start_rows):
+    for rows in (
+        lambda: call_rows(floor, why),
+        lambda: launch_rows(SECTION, floor, why),
+        lambda: stream_rows(copy),
+        start_rows,
+    ):
         for row in rows():
             print(row.as_json(), flush=True)
 
