@@ -358,6 +358,27 @@ extern "C" __global__ void k(half* h, cuFloatComplex* c, double* d) {
     EXPECT_EQ(result.log, "");
 }
 
+TEST(Toolkit, AFolderGivenByHandLeavesOursInPlace) {
+    NEEDS("cuda_runtime_api.h");
+    for (const auto& folder : cuda_include_folders()) {
+        if (!std::filesystem::exists(folder + "/cuda_runtime_api.h"))
+            continue;
+        const DriverProgram program(
+            {"#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n"
+             "extern \"C\" __global__ void k(int* p) {\n"
+             "  auto block = cooperative_groups::this_thread_block();\n"
+             "  __shared__ __half kept[64];\n"
+             "  kept[threadIdx.x] = __float2half(threadIdx.x);\n  block.sync();\n"
+             "  p[threadIdx.x] = (int)__half2float(kept[63 - threadIdx.x]); }",
+             {"-I" + folder}});
+        std::vector<int> out(64);
+        ASSERT_EQ(program.launch("k", {{1}, {64}}, out.data()), CUDA_SUCCESS);
+        for (int i = 0; i < 64; ++i)
+            EXPECT_EQ(out[i], 63 - i);
+        break;
+    }
+}
+
 TEST(Toolkit, TensorCoresAreRefusedByName) {
     const auto result = compile({R"(#include <mma.h>
 using namespace nvcuda;
