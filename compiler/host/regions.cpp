@@ -180,6 +180,31 @@ class Cutter {
             live_.push_back(live.at(*stop.resume));
     }
 
+    // The values that are computed again, with the values on which all threads agree that they are
+    // made of. Those must be there at every stop over which such a value lives, so it is computed
+    // again at all of them or at none.
+    std::map<Instruction*, llvm::SetVector<Instruction*>>
+    by_leaves(const Agreement& agreement, const std::vector<bool>& together) {
+        std::map<Instruction*, llvm::SetVector<Instruction*>> found;
+        llvm::SmallPtrSet<Instruction*, 16> refused;
+        for (std::size_t i = 0; i < stops_.size(); ++i)
+            for (auto* value : live_[i]) {
+                if (refused.contains(value))
+                    continue;
+                const auto* place = stops_[i].call->getParent();
+                llvm::SetVector<Instruction*> leaves;
+                const bool good =
+                    recipes_.know(value, agreement, place, leaves) &&
+                    (leaves.empty() || (together[i] && !agreement.uniform_at(value, place))) &&
+                    found.try_emplace(value, leaves).first->second == leaves;
+                if (!good) {
+                    refused.insert(value);
+                    found.erase(value);
+                }
+            }
+        return found;
+    }
+
     void decide_where_to_keep() {
         const llvm::DominatorTree tree(body_);
         const llvm::LoopInfo loops(tree);
@@ -194,10 +219,13 @@ class Cutter {
         bool in_step = true; // nobody runs ahead between two barriers
         for (auto& stop : stops_)
             in_step &= stop.kind == HostStop::block || agreement.common(stop.call->getParent());
+        std::vector<bool> together;
+        for (auto& stop : stops_)
+            together.push_back(agreement.common(stop.call->getParent()) &&
+                               (in_step || stop.kind == HostStop::block));
+        const auto leaves_of = by_leaves(agreement, together);
         for (std::size_t i = 0; i < stops_.size(); ++i) {
             auto* place = stops_[i].call->getParent();
-            const bool together =
-                agreement.common(place) && (in_step || stops_[i].kind == HostStop::block);
             auto& own = kept_.emplace_back();
             std::uint32_t bytes = 0;
             const auto keep_once = [&](Instruction* value) {
@@ -215,19 +243,16 @@ class Cutter {
                 all_.insert(value);
                 if (value == stops_[i].call)
                     continue;
-                llvm::SetVector<Instruction*> leaves;
-                const bool uniform = together && agreement.uniform_at(value, place);
-                if (recipes_.know(value, agreement, place, leaves) &&
-                    (leaves.empty() || (together && !uniform))) {
-                    recipes_.keep(value, leaves);
+                if (const auto found = leaves_of.find(value); found != leaves_of.end()) {
+                    recipes_.keep(value, found->second);
                     again_[i].insert(value);
-                    for (auto* leaf : leaves) {
+                    for (auto* leaf : found->second) {
                         all_.insert(leaf);
                         keep_once(leaf);
                     }
                     continue;
                 }
-                if (uniform) {
+                if (together[i] && agreement.uniform_at(value, place)) {
                     keep_once(value);
                     continue;
                 }

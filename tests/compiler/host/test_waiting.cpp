@@ -174,6 +174,31 @@ TEST_P(Waiting, ArraysOfAThreadLastOverBarriers) {
     }
 }
 
+TEST_P(Waiting, ValuesOfOneThreadMadeOfWhatAllAgreeOn) {
+    // `mixed` is cheap to compute again, but not at every barrier over which it lives.
+    const DriverProgram program(source(R"(
+    extern "C" __global__ void mix(const int* x, int* y, int* z, int n) {
+        __shared__ int kept[96];
+        int t = threadIdx.x;
+        kept[t] = t ? 1 : n < 32;
+        int common = x[0], mixed = common | t;
+        for (int i = 0; i < common - 1; ++i) {
+            y[t] = mixed;
+            __syncthreads();
+        }
+        __syncthreads();
+        z[t] = mixed + kept[95 - t];
+    })"));
+    for (int first : {0, 1, 2, 7, 64}) {
+        std::vector<int> y(96, -1), z(96);
+        ASSERT_EQ(program.launch("mix", {{1}, {96}}, &first, y.data(), z.data(), 40), CUDA_SUCCESS);
+        for (int t = 0; t < 96; ++t) {
+            ASSERT_EQ(y[t], first > 1 ? first | t : -1);
+            ASSERT_EQ(z[t], (first | t) + (t != 95));
+        }
+    }
+}
+
 TEST_P(Waiting, VotesOfTheBlock) {
     const DriverProgram program(source(R"(extern "C" __global__ void votes(const int* x, int* out) {
         int t = threadIdx.x + blockDim.x * threadIdx.y;
