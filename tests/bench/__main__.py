@@ -12,7 +12,11 @@ from pathlib import Path
 from tests.bench.measure import Row, Sample, row_from_json
 
 # section -> its device, and what else its process finds in the environment
-ONE_THREAD = {"QUERN_NUM_THREADS": "1", "POCL_MAX_PTHREAD_COUNT": "1"}
+ONE_THREAD = {
+    "QUERN_NUM_THREADS": "1",
+    "POCL_MAX_PTHREAD_COUNT": "1",
+    "OPENBLAS_NUM_THREADS": "1",  # its waiting threads would count as CPU time
+}
 SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "cpu": ("cpu", {}),
     "raw": ("cpu", ONE_THREAD),
