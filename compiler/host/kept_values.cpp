@@ -58,7 +58,7 @@ bool can_compute(Value* value, const Agreement& agreement, const BasicBlock* pla
 
 } // namespace
 
-LiveValues::LiveValues(llvm::Function& body) {
+LiveValues::LiveValues(llvm::Function& body, const Needs& needs) {
     for (bool changed = true; changed;) {
         changed = false;
         for (auto* block : llvm::post_order(&body)) {
@@ -73,6 +73,9 @@ LiveValues::LiveValues(llvm::Function& body) {
                 for (auto& phi : next->phis())
                     use(phi.getIncomingValueForBlock(block));
             }
+            if (const auto more = needs.find(block); more != needs.end())
+                for (auto* value : more->second)
+                    live.insert(value);
             for (auto& instruction : llvm::reverse(*block)) {
                 live.remove(&instruction);
                 if (!llvm::isa<llvm::PHINode>(instruction))
@@ -101,13 +104,15 @@ bool Recipes::know(Instruction* value, const Agreement& agreement, const BasicBl
 
 void Recipes::keep(Value* value, const llvm::SetVector<Instruction*>& leaves) {
     auto* instruction = llvm::dyn_cast<Instruction>(value);
-    if (!instruction || leaves.contains(instruction) || recipes_.contains(instruction))
+    if (!instruction || leaves.contains(instruction))
+        return;
+    for (auto& operand : instruction->operands()) // also of one that is known, with other leaves
+        keep(operand, leaves);
+    if (recipes_.contains(instruction))
         return;
     Recipe recipe{instruction->clone(), {}};
-    for (auto& operand : instruction->operands()) {
-        keep(operand, leaves);
+    for (auto& operand : instruction->operands())
         recipe.operands.push_back(operand);
-    }
     for (unsigned i = 0; i < recipe.operands.size(); ++i)
         recipe.model->setOperand(i, llvm::PoisonValue::get(recipe.operands[i]->getType()));
     recipes_[instruction] = std::move(recipe);

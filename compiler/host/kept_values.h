@@ -8,16 +8,19 @@
 
 namespace quern::host {
 
+// What a block needs at its end beside what its instructions use.
+using Needs = llvm::DenseMap<llvm::BasicBlock*, llvm::SetVector<llvm::Instruction*>>;
+
 class LiveValues {
   public:
-    explicit LiveValues(llvm::Function& body);
+    LiveValues(llvm::Function& body, const Needs& needs);
     // Values defined before `block` and used in it or after it.
     [[nodiscard]] llvm::SetVector<llvm::Instruction*> at(llvm::BasicBlock& block) const {
         return in_.lookup(&block);
     }
 
   private:
-    llvm::DenseMap<llvm::BasicBlock*, llvm::SetVector<llvm::Instruction*>> in_;
+    Needs in_;
 };
 
 // How to compute values again from the arguments and from values that were kept.

@@ -14,6 +14,8 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 #include <map>
 #include <mutex>
@@ -237,6 +239,10 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, st
     builder.crossRegisterProxies(loops, functions, graph, modules);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
+    if (!quick) // before anything sinks what lift.cpp lifted
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+            llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                  /*UseMemorySSA=*/true)));
     passes.addPass(builder.buildPerModuleDefaultPipeline(level));
     passes.run(module, modules);
     static WithoutReduction gate;

@@ -3,6 +3,7 @@
 #include "compiler/host/front_end.h"
 #include "compiler/host/program.h"
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
 namespace quern::host {
@@ -19,6 +20,13 @@ void find_waiting_kernels(Program& program);
 
 // semantics.cpp: gives operations that C++ leaves undefined the results that a GPU gives.
 void define_semantics(llvm::Module& module);
+
+// The same division with the results that a GPU gives, safe for any operands; nullptr where the old
+// one is safe already.
+llvm::Value* divide(llvm::IRBuilder<>& build, llvm::BinaryOperator& old);
+
+// lift.cpp: see there. For a body whose loop over threads is to be vectorised.
+void lift_divisions(llvm::Function& body);
 
 // inline.cpp: pulls every device function into the kernels that call it, as far as it can be.
 void inline_device_functions(Program& program);

@@ -101,7 +101,6 @@ class Cutter {
         if (stops_.size() + 1 > host_most_regions ||
             (stops_.size() + 1) * body_.getInstructionCount() > largest_work)
             return regions;
-        find_live_values();
         decide_where_to_keep();
         if (frame_bytes_ > largest_frame)
             return regions;
@@ -173,36 +172,33 @@ class Cutter {
         }
     }
 
-    // Values defined before a stop and used after it.
-    void find_live_values() {
-        const LiveValues live(body_);
-        for (auto& stop : stops_)
-            live_.push_back(live.at(*stop.resume));
+    // For each stop: whether a value that lives over it is computed again there, and from what.
+    [[nodiscard]] bool is_made_again(Instruction* value, std::size_t stop,
+                                     const Agreement& agreement, bool together,
+                                     llvm::SetVector<Instruction*>& leaves) const {
+        const auto* place = stops_[stop].call->getParent();
+        return value != stops_[stop].call && Recipes::know(value, agreement, place, leaves) &&
+               (leaves.empty() || (together && !agreement.uniform_at(value, place)));
     }
 
-    // The values that are computed again, with the values on which all threads agree that they are
-    // made of. Those must be there at every stop over which such a value lives, so it is computed
-    // again at all of them or at none.
-    std::map<Instruction*, llvm::SetVector<Instruction*>>
-    by_leaves(const Agreement& agreement, const std::vector<bool>& together) {
-        std::map<Instruction*, llvm::SetVector<Instruction*>> found;
-        llvm::SmallPtrSet<Instruction*, 16> refused;
-        for (std::size_t i = 0; i < stops_.size(); ++i)
-            for (auto* value : live_[i]) {
-                if (refused.contains(value))
-                    continue;
-                const auto* place = stops_[i].call->getParent();
-                llvm::SetVector<Instruction*> leaves;
-                const bool good =
-                    recipes_.know(value, agreement, place, leaves) &&
-                    (leaves.empty() || (together[i] && !agreement.uniform_at(value, place))) &&
-                    found.try_emplace(value, leaves).first->second == leaves;
-                if (!good) {
-                    refused.insert(value);
-                    found.erase(value);
+    // Values defined before a stop and used after it. What others are made of again must be there
+    // for them, so it lives as long as they do.
+    void find_live_values(const Agreement& agreement, const std::vector<bool>& together) {
+        Needs needs;
+        for (bool more = true; more;) {
+            more = false;
+            const LiveValues live(body_, needs);
+            live_.clear();
+            for (std::size_t i = 0; i < stops_.size(); ++i) {
+                live_.push_back(live.at(*stops_[i].resume));
+                for (auto* value : live_.back()) {
+                    llvm::SetVector<Instruction*> leaves;
+                    if (is_made_again(value, i, agreement, together[i], leaves))
+                        for (auto* leaf : leaves)
+                            more |= needs[stops_[i].call->getParent()].insert(leaf);
                 }
             }
-        return found;
+        }
     }
 
     void decide_where_to_keep() {
@@ -223,7 +219,7 @@ class Cutter {
         for (auto& stop : stops_)
             together.push_back(agreement.common(stop.call->getParent()) &&
                                (in_step || stop.kind == HostStop::block));
-        const auto leaves_of = by_leaves(agreement, together);
+        find_live_values(agreement, together);
         for (std::size_t i = 0; i < stops_.size(); ++i) {
             auto* place = stops_[i].call->getParent();
             auto& own = kept_.emplace_back();
@@ -243,10 +239,11 @@ class Cutter {
                 all_.insert(value);
                 if (value == stops_[i].call)
                     continue;
-                if (const auto found = leaves_of.find(value); found != leaves_of.end()) {
-                    recipes_.keep(value, found->second);
+                llvm::SetVector<Instruction*> leaves;
+                if (is_made_again(value, i, agreement, together[i], leaves)) {
+                    recipes_.keep(value, leaves);
                     again_[i].insert(value);
-                    for (auto* leaf : found->second) {
+                    for (auto* leaf : leaves) {
                         all_.insert(leaf);
                         keep_once(leaf);
                     }
@@ -328,6 +325,7 @@ class Cutter {
         region->addFnAttr(llvm::Attribute::AlwaysInline);
         llvm::EliminateUnreachableBlocks(*region);
         simplifier_.clean(*region);
+        lift_divisions(*region);
         return region;
     }
 

@@ -16,30 +16,6 @@ using llvm::Instruction;
 using llvm::Type;
 using llvm::Value;
 
-// x / 0 has all bits set, and so has x % 0; INT_MIN / -1 is INT_MIN, and its remainder 0.
-Value* divide(llvm::IRBuilder<>& build, llvm::BinaryOperator& old) {
-    auto *a = old.getOperand(0), *b = old.getOperand(1);
-    auto* type = old.getType();
-    const auto opcode = old.getOpcode();
-    const bool is_signed = opcode == Instruction::SDiv || opcode == Instruction::SRem;
-    if (const llvm::APInt * known; auto* constant = llvm::dyn_cast<ConstantInt>(b)) {
-        known = &constant->getValue();
-        if (!known->isZero() && !(is_signed && known->isAllOnes()))
-            return nullptr;
-    }
-    auto* ones = llvm::Constant::getAllOnesValue(type);
-    auto* zero = llvm::Constant::getNullValue(type);
-    auto* by_zero = build.CreateICmpEQ(b, zero);
-    auto* by_minus = is_signed ? build.CreateICmpEQ(b, ones) : nullptr;
-    auto* unsafe = is_signed ? build.CreateOr(by_zero, by_minus) : by_zero;
-    auto* safe = build.CreateSelect(unsafe, ConstantInt::get(type, 1), b);
-    Value* result = build.CreateBinOp(opcode, a, safe);
-    if (is_signed)
-        result = build.CreateSelect(
-            by_minus, opcode == Instruction::SDiv ? build.CreateNeg(a) : zero, result);
-    return build.CreateSelect(by_zero, ones, result);
-}
-
 // Amounts at or past the width shift everything out.
 Value* shift(llvm::IRBuilder<>& build, llvm::BinaryOperator& old) {
     auto *value = old.getOperand(0), *amount = old.getOperand(1);
@@ -203,6 +179,30 @@ Value* replacement(Instruction& old) {
 }
 
 } // namespace
+
+// x / 0 has all bits set, and so has x % 0; INT_MIN / -1 is INT_MIN, and its remainder 0.
+Value* divide(llvm::IRBuilder<>& build, llvm::BinaryOperator& old) {
+    auto *a = old.getOperand(0), *b = old.getOperand(1);
+    auto* type = old.getType();
+    const auto opcode = old.getOpcode();
+    const bool is_signed = opcode == Instruction::SDiv || opcode == Instruction::SRem;
+    if (const llvm::APInt * known; auto* constant = llvm::dyn_cast<ConstantInt>(b)) {
+        known = &constant->getValue();
+        if (!known->isZero() && !(is_signed && known->isAllOnes()))
+            return nullptr;
+    }
+    auto* ones = llvm::Constant::getAllOnesValue(type);
+    auto* zero = llvm::Constant::getNullValue(type);
+    auto* by_zero = build.CreateICmpEQ(b, zero);
+    auto* by_minus = is_signed ? build.CreateICmpEQ(b, ones) : nullptr;
+    auto* unsafe = is_signed ? build.CreateOr(by_zero, by_minus) : by_zero;
+    auto* safe = build.CreateSelect(unsafe, ConstantInt::get(type, 1), b);
+    Value* result = build.CreateBinOp(opcode, a, safe);
+    if (is_signed)
+        result = build.CreateSelect(
+            by_minus, opcode == Instruction::SDiv ? build.CreateNeg(a) : zero, result);
+    return build.CreateSelect(by_zero, ones, result);
+}
 
 void define_semantics(llvm::Module& module) {
     for (auto& function : module)

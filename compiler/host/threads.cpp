@@ -75,8 +75,10 @@ class Runner {
     void emit(Simplifier* simplifier) {
         auto& thunk = *kernel_.thunk;
         thunk.setLinkage(llvm::GlobalValue::InternalLinkage);
-        if (simplifier)
+        if (simplifier) {
             simplifier->run(thunk);
+            lift_divisions(thunk);
+        }
         values_ = {runner_->getArg(1), runner_->getArg(4)};
         values_.resize(first_position + 12, build_.getInt32(0));
 

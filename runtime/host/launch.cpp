@@ -93,12 +93,15 @@ void run_waiting_blocks(const Launch& launch, const void* args) noexcept {
     std::atomic<bool> failed{false};
     auto run = [&](std::uint64_t first, std::uint64_t last) {
         ParkedBlocks* const outer = std::exchange(parked_blocks, &parked);
-        const std::uint64_t start = __rdtsc();
-        const KernelCode& code = *launch.function->code.load(std::memory_order_acquire);
-        if (!failed.load(std::memory_order_relaxed) && !run_range(launch, code, args, first, last))
-            failed.store(true, std::memory_order_relaxed);
-        if (code.waits)
-            count_waiting(*launch.function->module, __rdtsc() - start);
+        while (first < last && !failed.load(std::memory_order_relaxed)) {
+            const KernelCode& code = *launch.function->code.load(std::memory_order_acquire);
+            const std::uint64_t next = code.waits ? first + 1 : last, start = __rdtsc();
+            if (!run_range(launch, code, args, first, next))
+                failed.store(true, std::memory_order_relaxed);
+            if (code.waits)
+                count_waiting(*launch.function->module, __rdtsc() - start);
+            first = next;
+        }
         parked_blocks = outer;
     };
     state().team.run(0, launch.blocks, 1, run);

@@ -199,6 +199,43 @@ TEST_P(Waiting, ValuesOfOneThreadMadeOfWhatAllAgreeOn) {
     }
 }
 
+TEST_P(Waiting, DivisionsOfCommonNumbersInBranches) {
+    // The first thread of a vector does not take the branch: the quotient is there all the same.
+    const DriverProgram program(source(R"(
+    extern "C" __global__ void pick(const long long* x, long long* y, unsigned p, int m) {
+        __shared__ long long kept[64];
+        int t = threadIdx.x;
+        kept[t] = x[t];
+        __syncthreads();
+        long long value = t;
+        if (kept[63 - t] & 1) value += kept[(gridDim.x != p ? p : blockDim.x) % (blockDim.x * 2)];
+        if (kept[t] & 2) value -= kept[(p >> 3) % blockDim.x] * (m / (int)blockDim.x);
+        __syncthreads();
+        y[t] = value;
+    })"));
+    std::mt19937 random(14);
+    for (unsigned p : {0U, 7U, 300U, 4000000000U})
+        for (int m : {-700, 5, 640}) {
+            std::vector<long long> x(64), y(64);
+            for (auto& value : x)
+                value = static_cast<long long>(random() % 1000);
+            ASSERT_EQ(program.launch("pick", {{1}, {64}}, x.data(), y.data(), p % 64, m),
+                      CUDA_SUCCESS);
+            const unsigned small = p % 64;
+            for (int t = 0; t < 64; ++t) {
+                long long value = t;
+                if (x[63 - t] & 1)
+                    value += x[(small != 1 ? small : 64) % 128 % 64];
+                if (x[t] & 2)
+                    value -= x[(small >> 3) % 64] * (m / 64);
+                if (small != 1 || !(x[63 - t] & 1)) { // kept[64] is not there
+                    ASSERT_EQ(y[t], value)
+                        << t << " p " << small << " m " << m << " x " << x[t] << " " << x[63 - t];
+                }
+            }
+        }
+}
+
 TEST_P(Waiting, VotesOfTheBlock) {
     const DriverProgram program(source(R"(extern "C" __global__ void votes(const int* x, int* out) {
         int t = threadIdx.x + blockDim.x * threadIdx.y;
