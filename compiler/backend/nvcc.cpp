@@ -128,7 +128,9 @@ class NvccBackend final : public Backend {
                        cubin = folder.path / "kernel.cubin", log = folder.path / "log";
         write_file(source, request.source);
         for (const SourceFile& header : request.headers)
-            write_file(folder.path / "include" / header.name, header.text);
+            if (header.name.starts_with("quern/") || header.name.starts_with("cupy/"))
+                // of the C library nvcc has its own
+                write_file(folder.path / "include" / header.name, header.text);
         const auto given = [&](std::initializer_list<std::string_view> starts) {
             return std::ranges::any_of(request.options, [&](const std::string& option) {
                 return std::ranges::any_of(
