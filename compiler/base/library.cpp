@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -26,6 +27,7 @@ struct Search {
     std::map<std::string, Library, std::less<>> loaded;
     std::map<std::string, std::string, std::less<>>
         found; // chosen by find_library, perhaps not loaded yet
+    std::atomic<int> driver_cuda_major = 0; // of the driver that load_library opened
 };
 
 Search& search() {
@@ -66,18 +68,24 @@ std::string own_folder() {
     return fs::path(info.dli_fname).parent_path();
 }
 
+int cuda_major_of(const Library& driver) {
+    const auto ask = reinterpret_cast<int (*)(int*)>(driver.symbol("cuDriverGetVersion"));
+    int version = 0;
+    return ask != nullptr && ask(&version) == 0 ? version / 1000 : 0;
+}
+
 // The CUDA release that the driver in this process serves, if one is open already; nothing is
-// opened to find out.
+// opened to find out. The loader is asked only where somebody else opened it: while another thread
+// opens a large library, it answers late.
 int driver_cuda_major() {
+    if (const int known = search().driver_cuda_major; known != 0)
+        return known;
     void* handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr)
         return 0;
-    const auto ask = reinterpret_cast<int (*)(int*)>(dlsym(handle, "cuDriverGetVersion"));
-    int version = 0;
-    if (ask == nullptr || ask(&version) != 0)
-        version = 0;
+    const int major = cuda_major_of(Library(handle, {}));
     dlclose(handle);
-    return version / 1000;
+    return major;
 }
 
 std::string path_of(void* handle, const std::string& asked) {
@@ -207,6 +215,8 @@ Library load_library(std::string_view name) try {
         return Library();
     Library library =
         load_row(*wanted, nullptr); // two threads may both search; dlopen gives both one handle
+    if (library && name == "cuda")
+        search().driver_cuda_major = cuda_major_of(library);
     const std::scoped_lock lock(search().mutex);
     return library ? search().loaded.emplace(name, library).first->second : library;
 } catch (...) {

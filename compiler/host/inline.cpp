@@ -1,9 +1,8 @@
 // Pulls device functions into kernels: only a kernel in one piece can be vectorised over its
 // threads.
 #include "compiler/host/passes.h"
-#include "compiler/host/reach.h"
 #include "compiler/host/waits.h"
-#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -24,12 +23,15 @@ bool worth_inlining(const llvm::Function& function) {
 
 // A function in which threads wait must be part of its kernel, whatever it says, or the kernel
 // cannot be cut there.
-llvm::SmallPtrSet<llvm::Function*, 8> waiting_functions(llvm::Module& module) {
-    llvm::SmallPtrSet<llvm::Function*, 8> found;
+llvm::SetVector<llvm::Function*> waiting_functions(llvm::Module& module) {
+    llvm::SetVector<llvm::Function*> found;
     for (auto& function : module)
-        for (auto* reached : reached_from(function))
-            if (is_wait(*reached))
-                found.insert(&function);
+        if (is_wait(function))
+            found.insert(&function);
+    for (std::size_t i = 0; i < found.size(); ++i)
+        for (auto* user : found[i]->users())
+            if (auto* call = llvm::dyn_cast<llvm::CallBase>(user))
+                found.insert(call->getFunction());
     return found;
 }
 

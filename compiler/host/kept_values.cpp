@@ -12,28 +12,6 @@ using llvm::Value;
 
 constexpr unsigned largest_recipe = 24; // instructions
 
-bool is_cheap(const Instruction& instruction) {
-    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-        return load->getMetadata(llvm::LLVMContext::MD_invariant_load) != nullptr;
-    if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-        return call->doesNotAccessMemory() && call->getType()->isIntegerTy();
-    switch (instruction.getOpcode()) {
-    case Instruction::UDiv:
-    case Instruction::SDiv:
-    case Instruction::URem:
-    case Instruction::SRem:
-        return llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
-    default:
-        break;
-    }
-    return (llvm::isa<llvm::BinaryOperator>(instruction) &&
-            instruction.getType()->isIntOrIntVectorTy()) ||
-           llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::ICmpInst>(instruction) ||
-           llvm::isa<llvm::SelectInst>(instruction) ||
-           llvm::isa<llvm::GetElementPtrInst>(instruction) ||
-           llvm::isa<llvm::FreezeInst>(instruction);
-}
-
 bool can_compute(Value* value, const Agreement& agreement, const BasicBlock* place,
                  llvm::SetVector<Instruction*>& leaves, unsigned& size) {
     auto* instruction = llvm::dyn_cast<Instruction>(value);
@@ -57,6 +35,28 @@ bool can_compute(Value* value, const Agreement& agreement, const BasicBlock* pla
 }
 
 } // namespace
+
+bool is_cheap(const Instruction& instruction) {
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+        return load->getMetadata(llvm::LLVMContext::MD_invariant_load) != nullptr;
+    if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+        return call->doesNotAccessMemory() && call->getType()->isIntegerTy();
+    switch (instruction.getOpcode()) {
+    case Instruction::UDiv:
+    case Instruction::SDiv:
+    case Instruction::URem:
+    case Instruction::SRem:
+        return llvm::isa<llvm::ConstantInt>(instruction.getOperand(1));
+    default:
+        break;
+    }
+    return (llvm::isa<llvm::BinaryOperator>(instruction) &&
+            instruction.getType()->isIntOrIntVectorTy()) ||
+           llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::ICmpInst>(instruction) ||
+           llvm::isa<llvm::SelectInst>(instruction) ||
+           llvm::isa<llvm::GetElementPtrInst>(instruction) ||
+           llvm::isa<llvm::FreezeInst>(instruction);
+}
 
 LiveValues::LiveValues(llvm::Function& body, const Needs& needs) {
     for (bool changed = true; changed;) {

@@ -8,6 +8,10 @@
 
 namespace quern::host {
 
+// Integer and address arithmetic, and loads that always give the same: cheaper computed again than
+// kept, and harmless anywhere.
+[[nodiscard]] bool is_cheap(const llvm::Instruction& instruction);
+
 // What a block needs at its end beside what its instructions use.
 using Needs = llvm::DenseMap<llvm::BasicBlock*, llvm::SetVector<llvm::Instruction*>>;
 

@@ -1,8 +1,9 @@
 // Divisions of numbers on which all threads agree leave the branches they stand in: the vectoriser
 // computes such a one once, where the first thread of a vector takes the branch, and would leave
 // the others without it. Its guards make it safe anywhere.
+#include "compiler/host/kept_values.h"
 #include "compiler/host/passes.h"
-#include "compiler/host/simplify.h"
+#include "compiler/host/regions.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -28,35 +29,29 @@ bool is_division(const Instruction& instruction) {
 
 // Moves what `value` is made of before `place`; false when it is not the same for all threads, or
 // reads memory that may change.
-bool lift(Value* value, llvm::Function& body, Instruction* place, unsigned& size) {
+bool lift(Value* value, Instruction* place, unsigned& size) {
     if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
         const unsigned number = argument->getArgNo();
-        return (number < first_position || number >= first_position + 3) &&
-               number < first_position + 12 + 4; // thread index, and its number in regions
+        return number != number_at && (number < first_position || number >= first_position + 3);
     }
     auto* instruction = llvm::dyn_cast<Instruction>(value);
     if (!instruction)
         return llvm::isa<llvm::ConstantData>(value);
     if (++size > 32)
         return false;
-    const bool fixed_load = // from the argument buffer, or kept
-        llvm::isa<llvm::LoadInst>(instruction) &&
-        instruction->getMetadata(llvm::LLVMContext::MD_invariant_load);
-    const bool pure =
-        llvm::isa<llvm::CastInst>(instruction) || llvm::isa<llvm::CmpInst>(instruction) ||
-        llvm::isa<llvm::SelectInst>(instruction) ||
-        llvm::isa<llvm::GetElementPtrInst>(instruction) ||
-        (llvm::isa<llvm::BinaryOperator>(instruction) && !is_division(*instruction)) ||
-        (llvm::isa<llvm::IntrinsicInst>(instruction) && instruction->getType()->isIntegerTy() &&
-         llvm::cast<llvm::IntrinsicInst>(instruction)->doesNotAccessMemory()) ||
-        (is_division(*instruction) && instruction->getParent() == place->getParent());
-    if (!fixed_load && !pure)
+    const bool number =
+        llvm::isa<llvm::CmpInst>(instruction) ||
+        (llvm::isa<llvm::BinaryOperator>(instruction) && !is_division(*instruction));
+    const bool there = is_division(*instruction) && instruction->getParent() == place->getParent();
+    if (!is_cheap(*instruction) && !number && !there)
         return false;
     for (auto& operand : instruction->operands())
-        if (!llvm::isa<llvm::Function>(operand) && !lift(operand, body, place, size))
+        if (!llvm::isa<llvm::Function>(operand) && !lift(operand, place, size))
             return false;
-    if (instruction->getParent() != place->getParent())
+    if (instruction->getParent() != place->getParent()) {
         instruction->moveBefore(place);
+        instruction->dropPoisonGeneratingFlags(); // they may have held only in the branch
+    }
     return true;
 }
 
@@ -68,8 +63,8 @@ void lift_divisions(llvm::Function& body) {
         if (!is_division(instruction) || instruction.getParent() == place->getParent())
             continue;
         unsigned size = 0;
-        if (!lift(instruction.getOperand(0), body, place, size) ||
-            !lift(instruction.getOperand(1), body, place, size))
+        if (!lift(instruction.getOperand(0), place, size) ||
+            !lift(instruction.getOperand(1), place, size))
             continue;
         llvm::IRBuilder<> build(place);
         instruction.replaceAllUsesWith(

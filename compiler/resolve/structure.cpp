@@ -177,7 +177,7 @@ std::shared_ptr<const StructLayout> make_struct_layout(const StructFields& descr
         join("struct alignas(", layout.alignment, ") ", name, " {\n", inner, members.text,
              "};\nstatic_assert(sizeof(", name, ") == ", layout.bytes, ", \"size\");\n");
     for (const auto& field : fields)
-        layout.definition += join("static_assert(__builtin_offsetof(", name, ", ", field.name,
+        layout.definition += join("static_assert(offsetof(", name, ", ", field.name,
                                   ") == ", field.offset_bytes, ", \"offset\");\n");
     return std::make_shared<const StructLayout>(std::move(layout));
 }

@@ -22,6 +22,21 @@ std::size_t round_up(std::size_t bytes) {
     return (bytes + slot_alignment - 1) & ~(slot_alignment - 1);
 }
 
+std::optional<DType> integer_dtype(std::uint32_t bytes, bool is_signed) {
+    switch (bytes) {
+    case 1:
+        return is_signed ? DType::int8 : DType::uint8;
+    case 2:
+        return is_signed ? DType::int16 : DType::uint16;
+    case 4:
+        return is_signed ? DType::int32 : DType::uint32;
+    case 8:
+        return is_signed ? DType::int64 : DType::uint64;
+    default:
+        return std::nullopt;
+    }
+}
+
 // The dtype that a parameter by value is stored as; nullopt where its type is not known.
 std::optional<DType> dtype_of(const CType& type) {
     const auto number = [&](Form form, std::uint32_t bytes) -> std::optional<DType> {
@@ -32,18 +47,7 @@ std::optional<DType> dtype_of(const CType& type) {
         case Form::character:
         case Form::signed_integer:
         case Form::unsigned_integer:
-            switch (bytes) {
-            case 1:
-                return is_signed ? DType::int8 : DType::uint8;
-            case 2:
-                return is_signed ? DType::int16 : DType::uint16;
-            case 4:
-                return is_signed ? DType::int32 : DType::uint32;
-            case 8:
-                return is_signed ? DType::int64 : DType::uint64;
-            default:
-                return std::nullopt;
-            }
+            return integer_dtype(bytes, is_signed);
         case Form::floating:
             return bytes == 2 ? DType::float16 : bytes == 4 ? DType::float32 : DType::float64;
         case Form::bfloat16:
@@ -67,18 +71,8 @@ std::optional<DType> dtype_by_width(const Scalar& scalar, std::uint32_t bytes) {
     case Scalar::Kind::integer:
     case Scalar::Kind::unsigned_integer: {
         const bool is_signed = scalar.kind != Scalar::Kind::integer || scalar.integer < 0;
-        switch (bytes) {
-        case 1:
-            return is_signed ? DType::int8 : DType::uint8;
-        case 2:
-            return is_signed ? DType::int16 : DType::uint16;
-        case 4:
-            return is_signed ? DType::int32 : DType::uint32;
-        case 8:
-            return scalar.kind == Scalar::Kind::unsigned_integer ? DType::uint64 : DType::int64;
-        default:
-            return std::nullopt;
-        }
+        return integer_dtype(bytes, bytes == 8 ? scalar.kind != Scalar::Kind::unsigned_integer
+                                               : is_signed);
     }
     case Scalar::Kind::floating:
         return bytes == 2   ? std::optional(DType::float16)

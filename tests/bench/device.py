@@ -13,12 +13,6 @@ from tests.bench.measure import Row, Sample, alternate, call_us, have
 
 SECTION = "device"
 GIB = 1 << 30
-RAW_ADD = """
-extern "C" __global__ void bench_raw_add(const float* x, const float* y, float* z, int n) {
-    int i = blockDim.x * blockIdx.x + threadIdx.x;
-    if (i < n) z[i] = x[i] + y[i];
-}
-"""
 
 
 def call_rows(floor: Floor | None, why: str) -> list[Row]:
@@ -50,26 +44,8 @@ def call_rows(floor: Floor | None, why: str) -> list[Row]:
             lambda: torch.add(s, t, out=u), torch.cuda.synchronize
         )
         calls["torch made"] = lambda: call_us(lambda: s + t, torch.cuda.synchronize)
-    raw = quern.RawKernel(RAW_ADD, "bench_raw_add")
-    calls["raw"] = lambda: call_us(lambda: raw((8,), (128,), (x, y, z, 1000)), quern.synchronize)
-    if have("cupy"):
-        their_raw, count = cupy.RawKernel(RAW_ADD, "bench_raw_add"), np.int32(1000)
-        calls["cupy raw"] = lambda: call_us(lambda: their_raw((8,), (128,), (a, b, c, count)), wait)
     samples = alternate(calls)
-    rows = [
-        Row(
-            SECTION,
-            "RawKernel launch, 4 arguments",
-            "us",
-            samples["raw"],
-            samples.get("floor"),
-            "cuLaunchKernel",
-            "<= 1.15x a bare launch",
-            1.15,
-            note=why,
-            peers={"CuPy": samples["cupy raw"]} if "cupy raw" in samples else {},
-        )
-    ]
+    rows = []
     for kind, limit in (("given", 1.35), ("made", 1.6)):
         row = Row(
             SECTION,

@@ -27,6 +27,7 @@ LAYOUTS: dict[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
 }
 
 
+@functools.cache
 def compiles_for_the_cpu() -> bool:
     """False in a build without LLVM: its CPU holds arrays but runs no kernel."""
     try:
@@ -34,6 +35,13 @@ def compiles_for_the_cpu() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+@pytest.fixture(scope="session")
+def cpu_kernels() -> None:
+    """For tests that run kernels on the CPU whatever device was chosen."""
+    if not compiles_for_the_cpu():
+        pytest.skip("this build compiles for GPUs only (QUERN_LLVM=OFF)")
 
 
 @functools.cache

@@ -102,7 +102,7 @@ def test_asnumpy(device):
     np.testing.assert_array_equal(quern.asnumpy([3, 4]), [3, 4])
 
 
-def test_to_another_device(make, equal):
+def test_to_another_device(make, equal, cpu_kernels):
     names = quern._core.device_names()
     host = np.asfortranarray(make((4, 5), "f"))
     for source in names:

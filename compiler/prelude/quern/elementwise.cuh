@@ -1,5 +1,6 @@
 // Glue of generated elementwise kernels: index types, 16-byte packs, division by precomputed numbers, raw arrays.
 #pragma once
+#include <stddef.h>
 
 typedef long long quern_int64;
 

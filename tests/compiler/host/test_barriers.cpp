@@ -1,5 +1,6 @@
 // cuda::barrier and cuda::pipeline, run by the host driver.
 #include "kernels.h"
+#include "random_ints.h"
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
@@ -20,15 +21,6 @@ class Pipelines : public Tiers {
 };
 INSTANTIATE_TEST_SUITE_P(Tiers, Pipelines, testing::Values("fibers", "regions"),
                          [](const auto& tier) { return std::string(tier.param); });
-
-std::vector<int> random_ints(std::size_t count, unsigned seed, int low, int high) {
-    std::mt19937 engine(seed);
-    std::uniform_int_distribution<int> values(low, high);
-    std::vector<int> result(count);
-    for (auto& value : result)
-        value = values(engine);
-    return result;
-}
 
 TEST_P(Barriers, ArriveWaitAndDrop) {
     for (unsigned n : {1U, 32U, 77U, 256U}) {

@@ -1,6 +1,7 @@
 // Cooperative groups run by the host driver. A group is a list of threads here; what each thread of
 // it must find is worked out from that list.
 #include "kernels.h"
+#include "random_ints.h"
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
@@ -24,15 +25,6 @@ class Groups : public Tiers {
 };
 INSTANTIATE_TEST_SUITE_P(Tiers, Groups, testing::Values("fibers", "regions"),
                          [](const auto& tier) { return std::string(tier.param); });
-
-std::vector<int> random_ints(std::size_t count, unsigned seed, int low, int high) {
-    std::mt19937 engine(seed);
-    std::uniform_int_distribution<int> values(low, high);
-    std::vector<int> result(count);
-    for (auto& value : result)
-        value = values(engine);
-    return result;
-}
 
 // What thread `rank` of the group writes in the kernels' facts().
 std::vector<Long> facts(const Group& group, unsigned rank, const std::vector<int>& x,

@@ -1,6 +1,7 @@
 // Kernels whose threads wait for each other, run by the host driver and compared with what the same
 // steps give here, one after another.
 #include "driver_program.h"
+#include "random_ints.h"
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
@@ -9,15 +10,6 @@
 
 namespace quern::test {
 namespace {
-
-std::vector<int> random_ints(std::size_t count, unsigned seed, int low = -1000, int high = 1000) {
-    std::mt19937 engine(seed);
-    std::uniform_int_distribution<int> values(low, high);
-    std::vector<int> result(count);
-    for (auto& value : result)
-        value = values(engine);
-    return result;
-}
 
 // Both tiers: threads as fibers, and kernels cut in regions (those that can be).
 class Waiting : public testing::TestWithParam<const char*> {

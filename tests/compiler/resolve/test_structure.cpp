@@ -69,9 +69,9 @@ TEST(Structure, Aligned) {
               "    double v[2][3];\n"
               "};\n"
               "static_assert(sizeof(NAME) == 56, \"size\");\n"
-              "static_assert(__builtin_offsetof(NAME, x) == 0, \"offset\");\n"
-              "static_assert(__builtin_offsetof(NAME, n) == 4, \"offset\");\n"
-              "static_assert(__builtin_offsetof(NAME, v) == 8, \"offset\");\n");
+              "static_assert(offsetof(NAME, x) == 0, \"offset\");\n"
+              "static_assert(offsetof(NAME, n) == 4, \"offset\");\n"
+              "static_assert(offsetof(NAME, v) == 8, \"offset\");\n");
 }
 
 TEST(Structure, PackedFieldsAreHeldAsBytes) {
@@ -149,7 +149,7 @@ TEST(Structure, ACompilerAgrees) {
     const auto folder = std::filesystem::path(testing::TempDir());
     const auto file = folder / join("quern_structure_", ::getpid(), ".cpp");
     std::ofstream source(file);
-    source << "#define __device__\n"
+    source << "#include <cstddef>\n#define __device__\n"
               "template <class T> struct alignas(2 * sizeof(T)) complex { T real, imag; };\n"
            << make_struct_layout(aligned())->definition << inner->definition << outer->definition
            << wide->definition << "float use(" << inner->spelling << "& s, " << wide->spelling

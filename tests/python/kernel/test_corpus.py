@@ -14,7 +14,7 @@ CORPUS = HERE.parents[1] / "compiler" / "compile" / "corpus.txt"
 
 
 @pytest.mark.slow
-def test_corpus_is_what_the_tests_call(tmp_path: Path) -> None:
+def test_corpus_is_what_the_tests_call(tmp_path: Path, cpu_kernels: None) -> None:
     recorded = tmp_path / "kernels.txt"
     modules = [str(p) for p in sorted(HERE.glob("test_*.py")) if p.name != Path(__file__).name]
     command = [

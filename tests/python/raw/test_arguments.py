@@ -137,7 +137,7 @@ def test_structs_of_another_layout_are_refused(device):
 
 
 @pytest.mark.host
-def test_the_cpu_compares_the_places_too():
+def test_the_cpu_compares_the_places_too(cpu_kernels):
     kernel = quern.RawKernel(STRUCTS, "k")
     other = np.dtype(
         {"names": ["n", "x"], "formats": ["i4", "f8"], "offsets": [0, 4], "itemsize": 40}
@@ -301,11 +301,11 @@ def test_typedefs_and_macros_are_seen_through(device):
     typedef float real;
     using count_t = unsigned short;
     #define INDEX long long
-    extern "C" __global__ void k(real* x, const real a, count_t n, INDEX i, T t, real y[]) {
+    extern "C" __global__ void k(real* x, const real a, count_t n, INDEX i, NUMBER t, real y[]) {
         x[0] = a + n + i + t + y[0];
     }
     """
-    kernel = quern.RawKernel(code, "k", ("-DT=double",))
+    kernel = quern.RawKernel(code, "k", ("-DNUMBER=double",))
     x = quern.zeros(1, np.float32)
     kernel((1,), (1,), (x, 0.5, 1, 2, 4.0, x))
     assert x.tolist() == [7.5]

@@ -53,7 +53,7 @@ extern "C" __global__ void heap(int* out) {
 
 
 @pytest.fixture
-def cpu():
+def cpu(cpu_kernels):
     with quern.Device("cpu") as device:
         yield device
 
@@ -141,7 +141,7 @@ def test_a_console_that_cannot_write_does_no_harm(cpu, monkeypatch):
     assert [str(c.exc_value) for c in complaints] == ["no console"]
 
 
-def test_text_is_not_lost_at_exit():
+def test_text_is_not_lost_at_exit(cpu_kernels):
     script = (
         "import quern, numpy\n"
         "quern.Device('cpu').use()\n"
