@@ -26,7 +26,7 @@ struct Search {
     const std::vector<std::string>* package_folders = new std::vector<std::string>;
     std::map<std::string, Library, std::less<>> loaded;
     std::map<std::string, std::string, std::less<>>
-        found; // chosen by find_library, perhaps not loaded yet
+        found;                              // chosen by find_library, perhaps not loaded yet
     std::atomic<int> driver_cuda_major = 0; // of the driver that load_library opened
 };
 

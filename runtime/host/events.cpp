@@ -77,6 +77,8 @@ CUresult Streams::synchronize(Event& event) {
 CUresult Streams::wait(Stream& stream, Event& event) {
     const auto marked = event.mark.set ? event.mark.capture.lock() : nullptr;
     if (marked) { // the wait joins this stream to the event's capture
+        if (marked->invalid())
+            return CUDA_ERROR_INVALID_VALUE;
         if (stream.kind == Stream::Kind::legacy)
             return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
         if (stream.capture && stream.capture != marked) {

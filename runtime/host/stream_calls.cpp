@@ -27,6 +27,14 @@ CUresult refuse_in_capture(Stream& stream) { // asking a capturing stream spoils
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
+CUresult refuse_captured(const Event& event) { // and so does asking an event recorded in it
+    if (!event.mark.set)
+        return CUDA_SUCCESS;
+    if (const auto capture = event.mark.capture.lock())
+        capture->invalidate();
+    return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 CUresult submit_host_function(Stream& stream, Work work) {
     QUERN_CHECK(state().streams.check_capture(stream));
     if (stream.capture)
@@ -179,15 +187,13 @@ CUresult cuEventRecord(CUevent handle, CUstream stream_handle) {
 }
 CUresult cuEventQuery(CUevent handle) {
     return with_event(handle, [](Event& event) {
-        if (event.mark.set)
-            return CUDA_ERROR_CAPTURED_EVENT;
+        QUERN_CHECK(refuse_captured(event));
         return state().streams.done(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     });
 }
 CUresult cuEventSynchronize(CUevent handle) {
     return with_event(handle, [](Event& event) {
-        if (event.mark.set)
-            return CUDA_ERROR_CAPTURED_EVENT;
+        QUERN_CHECK(refuse_captured(event));
         return state().streams.synchronize(event);
     });
 }

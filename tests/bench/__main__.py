@@ -147,7 +147,7 @@ def write_json(folder: Path, rows: list[Row], names: list[str]) -> Path:
         "numpy": np.__version__,
         "cpu": cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
-        "devices": names,
+        "devices": [f"{name} ({quern.Device(name).product})" for name in names],
         "rows": [json.loads(row.as_json()) for row in rows],
     }
     path = folder / f"{now:%Y%m%d-%H%M%S}.json"

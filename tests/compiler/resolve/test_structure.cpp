@@ -61,17 +61,16 @@ TEST(Structure, Aligned) {
     EXPECT_TRUE(layout->headers.empty());
     EXPECT_EQ(layout->spelling.substr(0, 13), "quern_struct_");
     EXPECT_EQ(layout->spelling.size(), 29u);
-    EXPECT_EQ(with_name(*layout, "NAME"),
-              "struct alignas(8) NAME {\n"
-              "    float x;\n"
-              "    signed char n;\n"
-              "    unsigned char quern_pad_0[3];\n"
-              "    double v[2][3];\n"
-              "};\n"
-              "static_assert(sizeof(NAME) == 56, \"size\");\n"
-              "static_assert(offsetof(NAME, x) == 0, \"offset\");\n"
-              "static_assert(offsetof(NAME, n) == 4, \"offset\");\n"
-              "static_assert(offsetof(NAME, v) == 8, \"offset\");\n");
+    EXPECT_EQ(with_name(*layout, "NAME"), "struct alignas(8) NAME {\n"
+                                          "    float x;\n"
+                                          "    signed char n;\n"
+                                          "    unsigned char quern_pad_0[3];\n"
+                                          "    double v[2][3];\n"
+                                          "};\n"
+                                          "static_assert(sizeof(NAME) == 56, \"size\");\n"
+                                          "static_assert(offsetof(NAME, x) == 0, \"offset\");\n"
+                                          "static_assert(offsetof(NAME, n) == 4, \"offset\");\n"
+                                          "static_assert(offsetof(NAME, v) == 8, \"offset\");\n");
 }
 
 TEST(Structure, PackedFieldsAreHeldAsBytes) {

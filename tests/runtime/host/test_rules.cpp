@@ -343,10 +343,22 @@ TEST_P(DriverRules, CapturesMustJoinWhatTheyFork) {
     ASSERT_EQ(api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemsetD8Async(block, 0, 1, stream), CUDA_SUCCESS);
     EXPECT_EQ(api.cuEventRecord(fork, stream), CUDA_SUCCESS);
-    EXPECT_EQ(api.cuEventQuery(fork), CUDA_ERROR_CAPTURED_EVENT);
     EXPECT_EQ(api.cuStreamWaitEvent(other, fork, 0), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemsetD8Async(block + 1, 0, 1, other), CUDA_SUCCESS);
     EXPECT_EQ(api.cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    EXPECT_EQ(api.cuEventDestroy(fork), CUDA_SUCCESS);
+}
+
+TEST_P(DriverRules, CapturesAreSpoiledByAskingTheirEvents) {
+    CUgraph graph = nullptr;
+    CUevent fork = make_event(CU_EVENT_DISABLE_TIMING);
+    ASSERT_EQ(api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuEventRecord(fork, stream), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuEventQuery(fork), CUDA_ERROR_CAPTURED_EVENT);
+    EXPECT_EQ(api.cuStreamWaitEvent(other, fork, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    EXPECT_EQ(graph, nullptr);
+    EXPECT_EQ(api.cuMemsetD8Async(block, 0, 1, stream), CUDA_SUCCESS);
     EXPECT_EQ(api.cuEventDestroy(fork), CUDA_SUCCESS);
 }
 
