@@ -68,11 +68,13 @@ Cache& process_cache() {
 
 void preload_gpu_toolchain() noexcept { preload_nvrtc(); }
 
-CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature& signature,
-                                   const ElementwiseVariant& variant, const Arch& arch) {
+namespace {
+
+CompiledKernel compile_generated(const KernelSpec& spec, const LabelledTexts& texts,
+                                 std::string source, const Arch& arch) {
     CompiledKernel made;
     made.symbol = spec.name;
-    made.source = emit_elementwise(spec, signature, variant);
+    made.source = std::move(source);
     if (settings().show_source)
         std::fprintf(stderr, "%s\n", made.source.c_str());
 
@@ -88,11 +90,25 @@ CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature&
     try {
         made.binary = find_or_compile(backend, request, compiled);
     } catch (const CompileError& error) {
-        throw CompileError(
-            tell_compile_error(spec, made.source, error.log(), backend.identity(), arch.name),
-            spec.name, made.source, error.log());
+        throw CompileError(tell_compile_error(spec, texts, made.source, error.log(),
+                                              backend.identity(), arch.name),
+                           spec.name, made.source, error.log());
     }
     return made;
+}
+
+} // namespace
+
+CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature& signature,
+                                   const ElementwiseVariant& variant, const Arch& arch) {
+    return compile_generated(spec, labelled_texts(spec), emit_elementwise(spec, signature, variant),
+                             arch);
+}
+
+CompiledKernel compile_reduction(const ReductionSpec& spec, const Signature& signature,
+                                 const ReductionVariant& variant, const Arch& arch) {
+    return compile_generated(spec, labelled_texts(spec), emit_reduction(spec, signature, variant),
+                             arch);
 }
 
 } // namespace quern

@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/cache/cache.h"
 #include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/reduction.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/spec/declared.h"
 
@@ -21,6 +22,11 @@ struct CompiledKernel {
                                                  const Signature& signature,
                                                  const ElementwiseVariant& variant,
                                                  const Arch& arch);
+
+// The same for a reduction. A split one's second kernel is `symbol` + "_finish".
+[[nodiscard]] CompiledKernel compile_reduction(const ReductionSpec& spec,
+                                               const Signature& signature,
+                                               const ReductionVariant& variant, const Arch& arch);
 
 // A program of the user's own: its text goes to the toolchain as it stands.
 struct RawSource {

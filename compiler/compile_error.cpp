@@ -28,15 +28,10 @@ std::vector<std::string_view> split_lines(std::string_view text) {
 // The text that a label of the toolchain names, when it is one of the user's.
 using TextOf = std::function<std::optional<std::string_view>(std::string_view label)>;
 
-std::optional<std::string_view> user_text(const ElementwiseSpec& spec, std::string_view label) {
-    if (label == operation_label)
-        return spec.operation;
-    if (label == preamble_label)
-        return spec.preamble;
-    if (label == loop_prep_label)
-        return spec.loop_prep;
-    if (label == after_loop_label)
-        return spec.after_loop;
+std::optional<std::string_view> find_text(const LabelledTexts& texts, std::string_view label) {
+    for (const auto& [name, text] : texts)
+        if (name == label)
+            return text;
     return std::nullopt;
 }
 
@@ -180,18 +175,33 @@ std::string tell_errors(std::string_view log, const TextOf& text_of, std::string
 
 } // namespace
 
-std::vector<Diagnostic> parse_errors(std::string_view log, const ElementwiseSpec& spec,
-                                     std::string_view source) {
-    return find_errors(
-        log, [&](std::string_view label) { return user_text(spec, label); }, source);
+LabelledTexts labelled_texts(const ElementwiseSpec& spec) {
+    return {{operation_label, spec.operation},
+            {preamble_label, spec.preamble},
+            {loop_prep_label, spec.loop_prep},
+            {after_loop_label, spec.after_loop}};
 }
 
-std::string tell_compile_error(const ElementwiseSpec& spec, std::string_view source,
-                               std::string_view log, std::string_view toolchain,
-                               std::string_view arch) {
+LabelledTexts labelled_texts(const ReductionSpec& spec) {
+    return {{map_label, spec.map_expr},
+            {reduce_label, spec.reduce_expr},
+            {post_map_label, spec.post_map_expr},
+            {identity_label, spec.identity},
+            {preamble_label, spec.preamble}};
+}
+
+std::vector<Diagnostic> parse_errors(std::string_view log, const LabelledTexts& texts,
+                                     std::string_view source) {
+    return find_errors(
+        log, [&](std::string_view label) { return find_text(texts, label); }, source);
+}
+
+std::string tell_compile_error(const KernelSpec& spec, const LabelledTexts& texts,
+                               std::string_view source, std::string_view log,
+                               std::string_view toolchain, std::string_view arch) {
     std::string text =
         join("kernel '", spec.name, "' does not compile (", toolchain, ", ", arch, ")\n");
-    const TextOf text_of = [&](std::string_view label) { return user_text(spec, label); };
+    const TextOf text_of = [&](std::string_view label) { return find_text(texts, label); };
     text += tell_errors(log, text_of, source, [&](const Diagnostic& error) {
         return text_of(error.label) ? error.label : join("generated code (", error.label, ")");
     });

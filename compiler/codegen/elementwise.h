@@ -2,6 +2,7 @@
 // bytes everywhere.
 #pragma once
 #include "compiler/codegen/nest.h"
+#include "compiler/codegen/parts.h"
 #include "compiler/resolve/signature.h"
 
 #include <cstdint>
@@ -10,14 +11,6 @@
 #include <vector>
 
 namespace quern {
-
-// How a raw array reaches the kernel: template arguments of CArray.
-struct RawLayout {
-    std::uint8_t ndim = 1;
-    bool c_contiguous = true;
-    bool narrow = true; // offsets fit 31 bits
-    friend bool operator==(const RawLayout&, const RawLayout&) = default;
-};
 
 struct ElementwiseVariant {
     ElementwiseLayout layout;
@@ -28,12 +21,8 @@ struct ElementwiseVariant {
 [[nodiscard]] std::string emit_elementwise(const ElementwiseSpec& spec, const Signature& signature,
                                            const ElementwiseVariant& variant);
 
-// Names of the prelude pieces that the text includes, in order.
-[[nodiscard]] std::vector<std::string> elementwise_pieces(const ElementwiseSpec& spec,
-                                                          const Signature& signature);
-
 // The labels under which compilers name the user's own texts in diagnostics.
-inline constexpr std::string_view operation_label = "operation", preamble_label = "preamble",
-                                  loop_prep_label = "loop_prep", after_loop_label = "after_loop";
+inline constexpr std::string_view operation_label = "operation", loop_prep_label = "loop_prep",
+                                  after_loop_label = "after_loop";
 
 } // namespace quern

@@ -32,33 +32,8 @@ std::string ElementwiseEmitter::emit() {
 }
 
 void ElementwiseEmitter::head() {
-    std::string arguments, results;
-    for (std::size_t k = 0; k < spec_.params.size(); ++k) {
-        const ResolvedParam& resolved = signature_.params[k];
-        std::string& list = spec_.params[k].output ? results : arguments;
-        if (!list.empty())
-            list += ", ";
-        list += join(spec_.params[k].raw ? "raw " : "", spec_.params[k].name, ": ",
-                     resolved.layout ? std::string_view("structure") : row(resolved.dtype).name,
-                     resolved.is_array ? "[n]" : "");
-    }
-    out_.line("// quern | elementwise | ", spec_.name, "(", arguments, ") -> ",
-              results.empty() ? "nothing" : results);
-    out_.line("// plan: ", describe(layout_));
-    if (spec_.preamble.find("cuda_fp16.h") != std::string::npos)
-        out_.line("#define QUERN_CUDA_FP16 1");
-    for (const std::string& piece : elementwise_pieces(spec_, signature_))
-        out_.line("#include \"", piece, "\"");
-    out_.blank();
-    for (const ResolvedParam& resolved : signature_.params)
-        if (resolved.layout && declared_.find(resolved.layout->spelling) == std::string::npos) {
-            declared_ += resolved.layout->spelling + " ";
-            out_.line(resolved.layout->definition);
-        }
-    for (const auto& [placeholder, spelling] : signature_.placeholders)
-        out_.line("typedef ", spelling, " ", std::string(1, placeholder), ";");
-    out_.user(preamble_label, spec_.preamble, "");
-    out_.blank();
+    write_head(out_, "elementwise", spec_, signature_, describe(layout_),
+               kernel_pieces(spec_, signature_, {"quern/elementwise.cuh"}));
 }
 
 void ElementwiseEmitter::nest_struct() {
@@ -102,21 +77,7 @@ void ElementwiseEmitter::nest_struct() {
 }
 
 void ElementwiseEmitter::kernel_head() {
-    std::string list;
-    std::size_t raw = 0;
-    for (std::size_t k = 0; k < spec_.params.size(); ++k) {
-        const Param& p = spec_.params[k];
-        if (p.raw) {
-            const RawLayout& layout = variant_.raw[raw++];
-            list += join(p.output ? "" : "const ", "CArray<", constness(p), type(k), ", ",
-                         int{layout.ndim}, ", ", layout.c_contiguous, ", ", layout.narrow, "> ",
-                         p.name, ", ");
-        } else if (signature_.params[k].is_array) {
-            list += join(constness(p), type(k), "* ", own(join("data_", p.name)), ", ");
-        } else {
-            list += join(constness(p), type(k), " ", p.name, ", ");
-        }
-    }
+    std::string list = kernel_params(spec_, signature_, variant_.raw, q_);
     if (spec_.facts.uses_ind)
         list += join("const CIndexer<", int{layout_.ndim}, "> ", own("indexer"), ", ");
     out_.open("extern \"C\" __global__ void ", spec_.name, "(", list, "const ", own("nest_type"),

@@ -2,7 +2,7 @@
 // The loops of GPUs are in gpu_loops.cpp, those of the CPU in cpu_loops.cpp.
 #pragma once
 #include "compiler/codegen/elementwise.h"
-#include "compiler/codegen/writer.h"
+#include "compiler/codegen/parts.h"
 
 #include <algorithm>
 #include <functional>
@@ -13,18 +13,12 @@
 
 namespace quern {
 
-[[nodiscard]] bool starts_with_any(const std::vector<std::string>& identifiers,
-                                   std::initializer_list<std::string_view> beginnings);
-
 class ElementwiseEmitter {
   public:
     ElementwiseEmitter(const ElementwiseSpec& spec, const Signature& signature,
                        const ElementwiseVariant& variant)
         : spec_(spec), signature_(signature), variant_(variant), layout_(variant.layout),
-          out_(spec.name + ".cu") {
-        // Our own names share a prefix that no text of the user's begins with.
-        while (starts_with_any(spec.facts.identifiers, {q_}) || named_like(q_))
-            q_ += '_';
+          out_(spec.name + ".cu"), q_(own_prefix(spec)) {
         index_ = layout_.wide ? "unsigned long long" : "unsigned int";
         signed_ = layout_.wide ? "long long" : "int";
         int operand = 0;
@@ -41,10 +35,6 @@ class ElementwiseEmitter {
         int number;
     };
 
-    [[nodiscard]] bool named_like(const std::string& prefix) const {
-        return std::any_of(spec_.params.begin(), spec_.params.end(),
-                           [&](const Param& param) { return param.name.starts_with(prefix); });
-    }
     [[nodiscard]] bool is_operand(std::size_t k) const {
         return signature_.params[k].is_array && !spec_.params[k].raw;
     }
@@ -61,16 +51,9 @@ class ElementwiseEmitter {
         return param(ref).output || param(ref).non_const;
     }
     [[nodiscard]] std::string type(std::size_t k) const {
-        const ResolvedParam& resolved = signature_.params[k];
-        if (spec_.params[k].placeholder)
-            return std::string(1, spec_.params[k].placeholder);
-        return resolved.layout ? resolved.layout->spelling
-                               : std::string(row(resolved.dtype).spelling);
+        return type_in_kernel(spec_, signature_, k);
     }
     [[nodiscard]] std::string type(const OperandRef& ref) const { return type(ref.param); }
-    [[nodiscard]] std::string constness(const Param& param) const {
-        return param.output || param.non_const ? "" : "const ";
-    }
     [[nodiscard]] std::string own(std::string_view name) const { return q_ + std::string(name); }
     // A family of names has a word between the prefix and the parameter, so that `q_data_step` is
     // never `q_step`.
@@ -163,7 +146,7 @@ class ElementwiseEmitter {
     const ElementwiseVariant& variant_;
     const ElementwiseLayout& layout_;
     Writer out_;
-    std::string q_ = "q_", index_, signed_, declared_;
+    std::string q_, index_, signed_;
     std::vector<OperandRef> operands_;
 };
 

@@ -2,6 +2,7 @@
 #include "compiler/plan/elementwise.h"
 
 #include "compiler/base/text.h"
+#include "compiler/plan/loop_nest.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,38 +10,6 @@
 
 namespace quern {
 namespace {
-
-constexpr std::int64_t index_limit = (std::int64_t{1} << 31) - 1;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// The loop nest while it is being made: extents and byte strides, outermost axis first.
-struct Nest {
-    int ndim = 0;
-    int operands = 0;
-    std::array<std::int64_t, max_plan_ndim> extent;
-    std::array<std::array<std::int64_t, max_plan_ndim>, max_operands> stride;
-
-    void drop(int axis) {
-        for (int d = axis; d + 1 < ndim; ++d) {
-            extent[d] = extent[d + 1];
-            for (int k = 0; k < operands; ++k)
-                stride[k][d] = stride[k][d + 1];
-        }
-        --ndim;
-    }
-    void swap_axes(int a, int b) {
-        std::swap(extent[a], extent[b]);
-        for (int k = 0; k < operands; ++k)
-            std::swap(stride[k][a], stride[k][b]);
-    }
-    void move_axis(int from, int to) {
-        for (; from < to; ++from)
-            swap_axes(from, from + 1);
-        for (; from > to; --from)
-            swap_axes(from, from - 1);
-    }
-};
 
 bool all_contiguous(const PlanRequest& request) {
     const auto ndim = static_cast<int>(request.shape.size());
@@ -94,22 +63,6 @@ void order_axes(Nest& nest, std::span<const Operand> operands) {
                         !further_out(nest, operands, e - 1, e);
              --e)
             nest.swap_axes(e, e - 1);
-}
-
-void merge_axes(Nest& nest) {
-    for (int d = nest.ndim - 2; d >= 0; --d) {
-        bool mergeable = true;
-        for (int k = 0; mergeable && k < nest.operands; ++k)
-            mergeable = nest.stride[k][d] == nest.stride[k][d + 1] * nest.extent[d + 1];
-        if (!mergeable)
-            continue;
-        nest.extent[d + 1] *= nest.extent[d];
-        for (int k = 0; k < nest.operands; ++k)
-            nest.stride[k][d] = nest.stride[k][d + 1];
-        const std::int64_t merged = nest.extent[d + 1];
-        nest.extent[d] = merged;
-        nest.drop(d + 1);
-    }
 }
 
 // The axis along which some operand is contiguous while it is not along the innermost one; -1 if
@@ -203,24 +156,6 @@ int choose_lanes(const Nest& nest, const PlanRequest& request, const Elementwise
     return lanes;
 }
 
-bool needs_wide(const Nest& nest, std::int64_t count, std::span<const Operand> operands) {
-    if (count > index_limit - 16)
-        return true;
-    for (int k = 0; k < nest.operands; ++k) {
-        std::int64_t span = operands[k].item_bytes;
-        for (int d = 0; d < nest.ndim; ++d)
-            span += std::abs(nest.stride[k][d]) * (nest.extent[d] - 1);
-        if (span > index_limit)
-            return true;
-    }
-    return false;
-}
-
-std::uint32_t grid_for(std::int64_t work, std::int64_t per_block) {
-    return static_cast<std::uint32_t>(
-        std::clamp<std::int64_t>(ceil_div(work, per_block), 1, index_limit));
-}
-
 void spread_over_workers(const PlanRequest& request, std::int64_t work, std::int64_t grain,
                          std::int64_t multiple, ElementwisePlan& plan) {
     std::int64_t blocks =
@@ -261,7 +196,7 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
 
 void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
-    layout.wide = needs_wide(nest, plan.count, request.operands);
+    layout.wide = nest.needs_wide(plan.count, request.operands);
     plan.block = static_cast<std::uint32_t>(request.block_size);
     if (other_axis >= 0) {
         nest.move_axis(other_axis, nest.ndim - 2);
@@ -318,7 +253,7 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
                     nest.drop(d);
             if (!request.body.keep_order)
                 order_axes(nest, request.operands);
-            merge_axes(nest);
+            nest.merge_axes(0, nest.ndim);
         }
         if (nest.ndim == 0) {
             nest.ndim = 1;

@@ -23,7 +23,7 @@ struct Placeholder {
 
 class Resolver {
   public:
-    Resolver(const ElementwiseSpec& spec, std::span<const ArgType> args)
+    Resolver(const KernelSpec& spec, std::span<const ArgType> args)
         : spec_(spec), args_(args) {
         for (int k = 0; k < count(); ++k)
             if (param(k).placeholder != 0)
@@ -286,14 +286,14 @@ class Resolver {
         return result;
     }
 
-    const ElementwiseSpec& spec_;
+    const KernelSpec& spec_;
     std::span<const ArgType> args_;
     std::vector<Placeholder> placeholders_; // in order of first appearance
 };
 
 } // namespace
 
-Signature resolve(const ElementwiseSpec& spec, std::span<const ArgType> args) {
+Signature resolve(const KernelSpec& spec, std::span<const ArgType> args) {
     return Resolver(spec, args).run();
 }
 

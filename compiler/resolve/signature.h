@@ -57,6 +57,6 @@ struct Signature {
 // `args` has spec.nin entries, or nin + nout. Throws ResolveError (mismatch: both sides with
 // carets; wrong number; a scalar as output) or UndecidedTypeError (a placeholder that nothing
 // decides, named with its parameter).
-[[nodiscard]] Signature resolve(const ElementwiseSpec& spec, std::span<const ArgType> args);
+[[nodiscard]] Signature resolve(const KernelSpec& spec, std::span<const ArgType> args);
 
 } // namespace quern

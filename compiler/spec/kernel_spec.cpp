@@ -42,28 +42,30 @@ std::vector<Param> parse_params(std::string_view list, bool output) {
     return params;
 }
 
-ElementwiseSpec make_elementwise_spec(const ElementwiseText& text) {
-    check_kernel_name(text.name);
-    ElementwiseSpec spec;
-    spec.name = text.name;
-    spec.in_params = text.in_params;
-    spec.out_params = text.out_params;
-
-    const auto lists = join_lists(text.in_params, text.out_params);
-    const auto inputs = read_list(text.in_params, false, {text.name, lists.line, 0});
-    const auto outputs =
-        read_list(text.out_params, true, {text.name, lists.line, lists.out_offset});
+void read_params(std::string_view in_params, std::string_view out_params, KernelSpec& spec) {
+    check_kernel_name(spec.name);
+    spec.in_params = in_params;
+    spec.out_params = out_params;
+    const auto lists = join_lists(in_params, out_params);
+    const auto inputs = read_list(in_params, false, {spec.name, lists.line, 0});
+    const auto outputs = read_list(out_params, true, {spec.name, lists.line, lists.out_offset});
     std::vector<std::size_t> columns;
     append(inputs, 0, spec.params, columns);
     append(outputs, lists.out_offset, spec.params, columns);
     spec.nin = static_cast<int>(inputs.size());
     spec.nout = static_cast<int>(outputs.size());
+    check_together(spec.params, columns, {spec.name, lists.line, 0});
+}
+
+ElementwiseSpec make_elementwise_spec(const ElementwiseText& text) {
+    ElementwiseSpec spec;
+    spec.name = text.name;
+    read_params(text.in_params, text.out_params, spec);
     if (spec.params.empty())
         throw SpecError(join(
             "kernel '", text.name,
             "': both parameter lists are empty\n    help: a kernel needs a parameter to work on, "
             "ElementwiseKernel(\"T x\", \"T y\", \"y = x\") for example"));
-    check_together(spec.params, columns, {text.name, lists.line, 0});
 
     spec.operation = text.operation;
     spec.preamble = text.preamble;
@@ -80,7 +82,7 @@ ElementwiseSpec make_elementwise_spec(const ElementwiseText& text) {
     return spec;
 }
 
-std::string params_with_carets(const ElementwiseSpec& spec, const std::vector<int>& marked) {
+std::string params_with_carets(const KernelSpec& spec, const std::vector<int>& marked) {
     const auto lists = join_lists(spec.in_params, spec.out_params);
     std::vector<std::size_t> columns;
     for (const int k : marked) {

@@ -29,21 +29,26 @@ struct BodyFacts {
     // is not needed).
     std::uint64_t assigned_first = 0;
     bool mentions_complex = false, mentions_half = false, mentions_bfloat16 = false;
-    // Every identifier of operation, loop_prep, after_loop and preamble (directives included),
-    // sorted, each once.
+    // Every identifier of all bodies and of the preamble (directives included), sorted, each once.
     std::vector<std::string> identifiers;
 };
 
-struct ElementwiseSpec {
+// What every kernel of named parameters has.
+struct KernelSpec {
     std::string name;
     std::string in_params, out_params; // as written
-    std::string operation, preamble, loop_prep, after_loop;
+    std::string preamble;
     std::vector<Param> params; // inputs, then outputs
     int nin = 0, nout = 0;
-    bool reduce_dims = true, no_return = false, return_tuple = false;
+    bool reduce_dims = true;
     std::vector<std::string> options;
     std::string origin; // "script.py:12", the Python line that made the kernel; may be empty
     BodyFacts facts;
+};
+
+struct ElementwiseSpec : KernelSpec {
+    std::string operation, loop_prep, after_loop;
+    bool no_return = false, return_tuple = false;
 };
 
 // What the constructor of ElementwiseKernel receives, unchecked.
@@ -67,7 +72,11 @@ struct ElementwiseText {
 // parameters: used by every later complaint about arguments. `marked` are indices into spec.params.
 // Each line is indented by four spaces; a caret stands under the type of a marked parameter; no
 // newline at the end.
-[[nodiscard]] std::string params_with_carets(const ElementwiseSpec& spec,
+[[nodiscard]] std::string params_with_carets(const KernelSpec& spec,
                                              const std::vector<int>& marked);
+
+// Reads both lists into `spec`, whose name is set; every complaint but one about bodies comes from
+// here. Throws SpecError.
+void read_params(std::string_view in_params, std::string_view out_params, KernelSpec& spec);
 
 } // namespace quern

@@ -7,12 +7,11 @@
 #include "python/bindings/bind_error.h"
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
+#include "python/bindings/kernel_object.h"
 #include "python/bindings/module.h"
 #include "runtime/kernel/elementwise.h"
 
 #include <pybind11/stl.h>
-
-#include <structmember.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,17 +22,6 @@ namespace py = pybind11;
 
 namespace quern::python {
 namespace {
-
-struct KernelObject {
-    PyObject_HEAD vectorcallfunc vectorcall;
-    ElementwiseKernel* kernel;
-    PyObject* dict; // what users set on it: __doc__, __module__
-    PyObject* weakrefs;
-};
-
-ElementwiseKernel& kernel_of(PyObject* self) {
-    return *reinterpret_cast<KernelObject*>(self)->kernel;
-}
 
 constexpr const char* kernel_doc =
     R"(A kernel that runs `operation` once for each element; it compiles on its first call for each set of dtypes.
@@ -87,36 +75,9 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             text.options = options_of(options);
             text.origin = origin_of_call();
             auto kernel = std::make_unique<ElementwiseKernel>(text);
-            PyObject* self = type->tp_alloc(type, 0);
-            if (self == nullptr)
-                return nullptr;
-            auto* object = reinterpret_cast<KernelObject*>(self);
-            object->vectorcall = kernel_vectorcall;
-            object->kernel = kernel.release();
-            return self;
+            return make_object(type, std::move(kernel), kernel_vectorcall);
         },
         static_cast<PyObject*>(nullptr));
-}
-
-int kernel_traverse(PyObject* self, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(reinterpret_cast<KernelObject*>(self)->dict);
-    return 0;
-}
-int kernel_clear(PyObject* self) {
-    Py_CLEAR(reinterpret_cast<KernelObject*>(self)->dict);
-    return 0;
-}
-void kernel_dealloc(PyObject* self) {
-    auto* object = reinterpret_cast<KernelObject*>(self);
-    PyObject_GC_UnTrack(self);
-    if (object->weakrefs != nullptr)
-        PyObject_ClearWeakRefs(self);
-    kernel_clear(self);
-    delete object->kernel;
-    PyTypeObject* type = Py_TYPE(self);
-    type->tp_free(self);
-    Py_DECREF(type);
 }
 
 // Reads size=, stream= and block_size=; the stream is looked up when the device is known.
@@ -151,38 +112,11 @@ struct Keywords {
     }
 };
 
-PyObject* pack_results(const ElementwiseSpec& spec, PyObject* const* arguments, Py_ssize_t given,
-                       std::vector<Array>& made) {
-    if (spec.no_return)
-        Py_RETURN_NONE;
-    const auto output = [&](int k, std::size_t& next) -> PyObject* {
-        const Py_ssize_t place = spec.nin + k;
-        if (place < given)
-            return Py_NewRef(arguments[place]);
-        return wrap_array(std::move(made[next++]));
-    };
-    std::size_t next = 0;
-    if (spec.nout == 1 && !spec.return_tuple)
-        return output(0, next);
-    PyObject* tuple = PyTuple_New(spec.nout);
-    if (tuple == nullptr)
-        return nullptr;
-    for (int k = 0; k < spec.nout; ++k) {
-        PyObject* item = output(k, next);
-        if (item == nullptr) {
-            Py_DECREF(tuple);
-            return nullptr;
-        }
-        PyTuple_SET_ITEM(tuple, k, item);
-    }
-    return tuple;
-}
-
 PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags,
                             PyObject* keywords) noexcept {
     return guarded(
         [&]() -> PyObject* {
-            ElementwiseKernel& kernel = kernel_of(self);
+            ElementwiseKernel& kernel = kernel_of<ElementwiseKernel>(self);
             const ElementwiseSpec& spec = kernel.spec();
             const auto given = static_cast<Py_ssize_t>(PyVectorcall_NARGS(flags));
             const auto param_count = static_cast<Py_ssize_t>(spec.params.size());
@@ -192,87 +126,29 @@ PyObject* kernel_vectorcall(PyObject* self, PyObject* const* arguments, std::siz
                                 (spec.nout ? " or, with outputs, " + std::to_string(param_count)
                                            : std::string()) +
                                 "\n" + params_with_carets(spec, {}));
-            Argument converted[max_operands];
-            ImportedArrays imported;
-            Device* device = nullptr;
-            for (Py_ssize_t k = 0; k < given; ++k) {
-                if (Array* array = find_array(arguments[k])) [[likely]] {
-                    converted[k].kind = ArgType::Kind::array;
-                    converted[k].array = array;
-                } else {
-                    converted[k] = to_argument(arguments[k], imported);
-                }
-                if (device == nullptr && converted[k].array != nullptr)
-                    device = &converted[k].array->device();
-            }
+            ConvertedArguments converted;
+            for (Py_ssize_t k = 0; k < given; ++k)
+                converted.add(arguments[k]);
             Keywords read;
             if (keywords != nullptr)
                 read.read(spec, keywords, arguments + given);
             if (read.stream != nullptr) {
                 read.call.has_stream = true;
-                read.call.stream = to_stream(read.stream, device ? *device : current_device());
+                read.call.stream = to_stream(read.stream, converted.device());
             }
-            std::vector<Array> made =
-                kernel({converted, static_cast<std::size_t>(given)}, read.call, drop_gil);
+            std::vector<Array> made = kernel(converted.span(), read.call, drop_gil);
             if (has_waited()) [[unlikely]]
                 surface_warnings();
-            return pack_results(spec, arguments, given, made);
+            if (spec.no_return)
+                Py_RETURN_NONE;
+            return pack_results(spec, spec.return_tuple, arguments + spec.nin,
+                                given > spec.nin ? spec.nout : 0, made);
         },
         static_cast<PyObject*>(nullptr));
 }
 
-// One parameter, as CuPy's ParameterInfo tells it.
-struct ParameterInfo {
-    Param param;
-    [[nodiscard]] std::string text() const {
-        return std::string(param.raw ? "raw " : "") + (param.non_const ? "_non_const " : "") +
-               (param.placeholder ? std::string(1, param.placeholder)
-                                  : std::string(row(param.dtype).name)) +
-               " " + param.name;
-    }
-};
-
-template <class Function> PyObject* getter(PyObject* self, Function&& function) noexcept {
-    return guarded(
-        [&]() -> PyObject* {
-            if constexpr (std::is_base_of_v<py::object, decltype(function(kernel_of(self)))>)
-                return function(kernel_of(self)).release().ptr();
-            else
-                return py::cast(function(kernel_of(self))).release().ptr();
-        },
-        static_cast<PyObject*>(nullptr));
-}
-
-py::tuple infos(const ElementwiseSpec& spec, int begin, int end) {
-    py::tuple tuple(end - begin);
-    for (int k = begin; k < end; ++k)
-        tuple[k - begin] = py::cast(ParameterInfo{spec.params[static_cast<std::size_t>(k)]});
-    return tuple;
-}
-
-template <auto Member> PyObject* get_field(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) { return kernel.spec().*Member; });
-}
-PyObject* get_in_params(PyObject* self, void*) {
-    return getter(
-        self, [](ElementwiseKernel& kernel) { return infos(kernel.spec(), 0, kernel.spec().nin); });
-}
-PyObject* get_out_params(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) {
-        return infos(kernel.spec(), kernel.spec().nin, kernel.spec().nin + kernel.spec().nout);
-    });
-}
-PyObject* get_params(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) {
-        return infos(kernel.spec(), 0, kernel.spec().nin + kernel.spec().nout);
-    });
-}
-PyObject* get_nargs(PyObject* self, void*) {
-    return getter(self,
-                  [](ElementwiseKernel& kernel) { return kernel.spec().nin + kernel.spec().nout; });
-}
 PyObject* get_kwargs(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) {
+    return getter<ElementwiseKernel>(self, [](ElementwiseKernel& kernel) {
         py::dict kwargs;
         if (!kernel.spec().loop_prep.empty())
             kwargs["loop_prep"] = kernel.spec().loop_prep;
@@ -283,28 +159,10 @@ PyObject* get_kwargs(PyObject* self, void*) {
         return kwargs;
     });
 }
-PyObject* get_cached_codes(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) {
-        py::dict codes;
-        for (const auto& [types, source] : kernel.cached_codes())
-            codes[py::str(types)] = source;
-        return codes;
-    });
-}
-PyObject* get_cached_code(PyObject* self, void*) {
-    return getter(self, [](ElementwiseKernel& kernel) {
-        const auto codes = kernel.cached_codes();
-        if (codes.empty())
-            throw Error(ErrorKind::runtime, "kernel '" + kernel.spec().name +
-                                                "' has not been compiled yet: call it once");
-        return codes.back().second;
-    });
-}
-
 PyObject* kernel_reduce(PyObject* self, PyObject*) {
     return guarded(
         [&]() -> PyObject* {
-            const ElementwiseSpec& spec = kernel_of(self).spec();
+            const ElementwiseSpec& spec = kernel_of<ElementwiseKernel>(self).spec();
             const py::tuple args =
                 py::make_tuple(spec.in_params, spec.out_params, spec.operation, spec.name,
                                spec.reduce_dims, spec.preamble, spec.no_return, spec.return_tuple,
@@ -316,7 +174,7 @@ PyObject* kernel_reduce(PyObject* self, PyObject*) {
 }
 
 PyObject* kernel_repr(PyObject* self) {
-    return getter(self, [](ElementwiseKernel& kernel) {
+    return getter<ElementwiseKernel>(self, [](ElementwiseKernel& kernel) {
         const ElementwiseSpec& spec = kernel.spec();
         return "<quern.ElementwiseKernel " + spec.name + "(" + spec.in_params + ") -> (" +
                spec.out_params + ")>";
@@ -324,85 +182,42 @@ PyObject* kernel_repr(PyObject* self) {
 }
 
 PyGetSetDef kernel_getset[] = {
-    {"in_params", get_in_params, nullptr, "Input parameters, in order.", nullptr},
-    {"out_params", get_out_params, nullptr, "Output parameters, in order.", nullptr},
-    {"params", get_params, nullptr, "Inputs, then outputs.", nullptr},
-    {"nin", get_field<&ElementwiseSpec::nin>, nullptr, "Number of inputs.", nullptr},
-    {"nout", get_field<&ElementwiseSpec::nout>, nullptr, "Number of outputs.", nullptr},
-    {"nargs", get_nargs, nullptr, "nin + nout.", nullptr},
-    {"operation", get_field<&ElementwiseSpec::operation>, nullptr, "The body, as written.",
-     nullptr},
-    {"name", get_field<&ElementwiseSpec::name>, nullptr, "Name of the kernel in CUDA.", nullptr},
-    {"__name__", get_field<&ElementwiseSpec::name>, nullptr, "Name of the kernel in CUDA.",
-     nullptr},
-    {"reduce_dims", get_field<&ElementwiseSpec::reduce_dims>, nullptr, "May axes be merged?",
-     nullptr},
-    {"preamble", get_field<&ElementwiseSpec::preamble>, nullptr, "Text before the kernel.",
-     nullptr},
-    {"no_return", get_field<&ElementwiseSpec::no_return>, nullptr, "Does a call return None?",
-     nullptr},
-    {"return_tuple", get_field<&ElementwiseSpec::return_tuple>, nullptr,
+    QUERN_COMMON_GETTERS(ElementwiseKernel),
+    {"operation", get_field<ElementwiseKernel, &ElementwiseSpec::operation>, nullptr,
+     "The body, as written.", nullptr},
+    {"no_return", get_field<ElementwiseKernel, &ElementwiseSpec::no_return>, nullptr,
+     "Does a call return None?", nullptr},
+    {"return_tuple", get_field<ElementwiseKernel, &ElementwiseSpec::return_tuple>, nullptr,
      "Is one output a tuple too?", nullptr},
     {"kwargs", get_kwargs, nullptr, "Further settings that were given.", nullptr},
-    {"cached_codes", get_cached_codes, nullptr, "Generated CUDA C++ by the dtypes it was made for.",
-     nullptr},
-    {"cached_code", get_cached_code, nullptr, "Generated CUDA C++ of the newest variant.", nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 PyMethodDef kernel_methods[] = {
     {"__reduce__", kernel_reduce, METH_NOARGS, "Kernels are pickled by their source."},
     {nullptr, nullptr, 0, nullptr},
 };
-PyMemberDef kernel_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(KernelObject, vectorcall), READONLY, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(KernelObject, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(KernelObject, weakrefs), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
 PyType_Slot kernel_slots[] = {
     {Py_tp_doc, const_cast<char*>(kernel_doc)},
     {Py_tp_new, reinterpret_cast<void*>(kernel_new)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(kernel_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(kernel_clear)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc<ElementwiseKernel>)},
+    {Py_tp_traverse, reinterpret_cast<void*>(kernel_traverse<ElementwiseKernel>)},
+    {Py_tp_clear, reinterpret_cast<void*>(kernel_clear<ElementwiseKernel>)},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)},
     {Py_tp_getset, kernel_getset},
     {Py_tp_methods, kernel_methods},
-    {Py_tp_members, kernel_members},
+    {Py_tp_members, kernel_members<ElementwiseKernel>},
     {0, nullptr},
 };
-PyType_Spec kernel_type_spec = {"quern.ElementwiseKernel", sizeof(KernelObject), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
-                                    Py_TPFLAGS_HAVE_VECTORCALL,
-                                kernel_slots};
+PyType_Spec kernel_type_spec = {
+    "quern.ElementwiseKernel", sizeof(KernelObject<ElementwiseKernel>), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    kernel_slots};
 
 } // namespace
 
 void bind_kernel(py::module_& module) {
-    py::class_<ParameterInfo>(module, "ParameterInfo",
-                              "One parameter of a kernel, as its author wrote it.")
-        .def_property_readonly("name", [](const ParameterInfo& info) { return info.param.name; })
-        .def_property_readonly("dtype",
-                               [](const ParameterInfo& info) -> py::object {
-                                   if (info.param.placeholder)
-                                       return py::none();
-                                   return numpy_dtype(info.param.dtype);
-                               })
-        .def_property_readonly("ctype",
-                               [](const ParameterInfo& info) {
-                                   return info.param.placeholder
-                                              ? std::string(1, info.param.placeholder)
-                                              : std::string(row(info.param.dtype).spelling);
-                               })
-        .def_property_readonly("raw", [](const ParameterInfo& info) { return info.param.raw; })
-        .def_property_readonly(
-            "is_const",
-            [](const ParameterInfo& info) { return !info.param.output && !info.param.non_const; })
-        .def("__str__", &ParameterInfo::text)
-        .def("__repr__",
-             [](const ParameterInfo& info) { return "<ParameterInfo '" + info.text() + "'>"; });
+    bind_parameter_info(module);
     set_gpu_hook(preload_gpu_toolchain);
     PyObject* type = PyType_FromSpec(&kernel_type_spec);
     if (type == nullptr)

@@ -46,6 +46,7 @@ from quern._core import (
     PinnedMemoryPool,
     RawKernel,
     RawModule,
+    ReductionKernel,
     Stream,
     ndarray,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "PinnedMemoryPool",
     "RawKernel",
     "RawModule",
+    "ReductionKernel",
     "ResolveError",
     "SpecError",
     "Stream",

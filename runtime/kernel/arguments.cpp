@@ -16,11 +16,11 @@ std::string shape_text(const std::int64_t* extents, int ndim) {
     return text + (ndim == 1 ? ",)" : ")");
 }
 
-bool is_operand(const ElementwiseSpec& spec, std::span<const Argument> args, std::size_t k) {
+bool is_operand(const KernelSpec& spec, std::span<const Argument> args, std::size_t k) {
     return args[k].kind == ArgType::Kind::array && !spec.params[k].raw;
 }
 
-[[noreturn]] void complain_of_shapes(const ElementwiseSpec& spec, std::span<const Argument> args) {
+[[noreturn]] void complain_of_shapes(const KernelSpec& spec, std::span<const Argument> args) {
     std::string shapes;
     std::vector<int> marked;
     for (std::size_t k = 0; k < args.size(); ++k)
@@ -35,7 +35,7 @@ bool is_operand(const ElementwiseSpec& spec, std::span<const Argument> args, std
 
 } // namespace
 
-void complain(const ElementwiseSpec& spec, ErrorKind kind, const std::string& what,
+void complain(const KernelSpec& spec, ErrorKind kind, const std::string& what,
               const std::vector<int>& marked, const std::string& help) {
     throw Error(kind, join("kernel '", spec.name, "': ", what, "\n",
                            params_with_carets(spec, marked), "\n    help: ", help));
@@ -64,7 +64,7 @@ bool CallShape::broadcast(const Array& array) noexcept {
     return true;
 }
 
-Device& device_of_call(const ElementwiseSpec& spec, std::span<const Argument> args) {
+Device& device_of_call(const KernelSpec& spec, std::span<const Argument> args) {
     int first = -1;
     for (int k = 0; k < static_cast<int>(args.size()); ++k) {
         if (args[k].kind != ArgType::Kind::array)
@@ -86,7 +86,7 @@ Device& device_of_call(const ElementwiseSpec& spec, std::span<const Argument> ar
     return first < 0 ? current_device() : args[first].array->device();
 }
 
-void decide_shape(const ElementwiseSpec& spec, std::span<const Argument> args, std::int64_t size,
+void decide_shape(const KernelSpec& spec, std::span<const Argument> args, std::int64_t size,
                   CallShape& shape) {
     bool any = false;
     for (std::size_t k = 0; k < args.size(); ++k) {
@@ -113,7 +113,7 @@ void decide_shape(const ElementwiseSpec& spec, std::span<const Argument> args, s
     shape.set(shape.store.data(), 1);
 }
 
-std::vector<Array> make_outputs(const ElementwiseSpec& spec, const Signature& signature,
+std::vector<Array> make_outputs(const KernelSpec& spec, const Signature& signature,
                                 std::span<const Argument> args, std::int64_t size,
                                 const CallShape& shape, Device& device, CUstream stream,
                                 ParamArrays& arrays) {

@@ -11,7 +11,7 @@
 namespace quern {
 
 // A complaint about arguments: the deed, the parameter lists with carets, the cure.
-[[noreturn]] void complain(const ElementwiseSpec& spec, ErrorKind kind, const std::string& what,
+[[noreturn]] void complain(const KernelSpec& spec, ErrorKind kind, const std::string& what,
                            const std::vector<int>& marked, const std::string& help);
 
 // The shape of a call's iterations. `extents` points at an argument's own shape while all agree,
@@ -32,17 +32,16 @@ struct CallShape {
 };
 
 // The device that all arrays are on, or the current one. Also refuses read-only outputs.
-[[nodiscard]] Device& device_of_call(const ElementwiseSpec& spec, std::span<const Argument> args);
+[[nodiscard]] Device& device_of_call(const KernelSpec& spec, std::span<const Argument> args);
 
 // All arrays that are not raw broadcast together; without any, `size` decides.
-void decide_shape(const ElementwiseSpec& spec, std::span<const Argument> args, std::int64_t size,
+void decide_shape(const KernelSpec& spec, std::span<const Argument> args, std::int64_t size,
                   CallShape& shape);
 
 // Every parameter's array, nullptr for scalars: the given ones, and new ones in C order where an
 // output is missing.
 using ParamArrays = std::array<const Array*, max_operands>;
-[[nodiscard]] std::vector<Array> make_outputs(const ElementwiseSpec& spec,
-                                              const Signature& signature,
+[[nodiscard]] std::vector<Array> make_outputs(const KernelSpec& spec, const Signature& signature,
                                               std::span<const Argument> args, std::int64_t size,
                                               const CallShape& shape, Device& device,
                                               CUstream stream, ParamArrays& arrays);
@@ -50,24 +49,26 @@ using ParamArrays = std::array<const Array*, max_operands>;
 // The kernel's parameters as cuLaunchKernel wants them.
 class PackedParameters {
   public:
-    explicit PackedParameters(const ElementwiseSpec& spec) : spec_(spec) {}
+    explicit PackedParameters(const KernelSpec& spec) : spec_(spec) {}
     PackedParameters(const PackedParameters&) = delete;
     PackedParameters& operator=(const PackedParameters&) = delete;
 
     void add_arguments(const Signature& signature, std::span<const Argument> args,
                        const ParamArrays& arrays);
-    void add_indexer(const ElementwisePlan& plan);
+    void add_indexer(std::span<const std::int64_t> shape); // a CIndexer
+    void add_pointer(std::uint64_t address);
     void add_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan);
+    void add_nest(const std::vector<ReductionField>& fields, const ReductionPlan& plan);
     [[nodiscard]] void** data() noexcept { return pointers_.data(); }
 
   private:
     static constexpr std::size_t limit_bytes = 4096; // CUDA's, for kernel parameters
     [[nodiscard]] std::byte* reserve(std::size_t bytes);
 
-    const ElementwiseSpec& spec_;
+    const KernelSpec& spec_;
     alignas(16) std::array<std::byte, limit_bytes + 1024> store_;
     std::size_t used_ = 0;
-    std::array<void*, max_operands + 2> pointers_;
+    std::array<void*, max_operands + 4> pointers_;
     int count_ = 0;
 };
 

@@ -7,7 +7,7 @@
 #include "runtime/driver/check.h"
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
-#include "runtime/kernel/table.h"
+#include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 
 #include <algorithm>
@@ -24,19 +24,6 @@ struct Loaded {
     std::vector<NestField> nest;
 };
 
-// One list of argument types: its resolved signature and the variants that were needed so far.
-struct Typed {
-    Signature signature;
-    ByteTable<Loaded> variants;
-};
-
-std::int64_t byte_span(const Array& array) {
-    std::int64_t span = static_cast<std::int64_t>(bytes_of(array.dtype()));
-    for (int d = 0; d < array.ndim(); ++d)
-        span += std::abs(array.strides()[d]) * std::max<std::int64_t>(0, array.shape()[d] - 1);
-    return span;
-}
-
 } // namespace
 
 struct Operands;
@@ -47,13 +34,12 @@ struct ElementwiseKernel::State {
     const ElementwiseSpec spec;
     const BodyNeeds needs;
     mutable std::mutex mutex; // guards writing to the tables and `codes`
-    ByteTable<Typed> types;
+    TypedTable<Loaded> types;
     std::vector<std::pair<std::string, std::string>> codes;
 
-    Typed& type_arguments(std::span<const Argument> args);
     void make_plan(const Device& device, const CallShape& shape, const Operands& operands,
                    int block_size, ElementwisePlan& plan) const;
-    Loaded& load(Typed& typed, const ByteKey& key, const ElementwiseVariant& variant,
+    Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const ElementwiseVariant& variant,
                  Device& device, void (*on_wait)(bool));
 };
 
@@ -72,53 +58,7 @@ std::vector<std::pair<std::string, std::string>> ElementwiseKernel::cached_codes
     return state_->codes;
 }
 
-Typed& ElementwiseKernel::State::type_arguments(std::span<const Argument> args) {
-    ByteKey key;
-    for (const Argument& argument : args) {
-        switch (argument.kind) {
-        case ArgType::Kind::missing:
-            key.add(0);
-            break;
-        case ArgType::Kind::scalar:
-            key.add(1);
-            break;
-        case ArgType::Kind::array:
-            key.add(static_cast<std::uint8_t>(2 + static_cast<int>(argument.array->dtype())));
-            break;
-        case ArgType::Kind::structure:
-            key.add(32);
-            break;
-        }
-    }
-    for (const Argument& argument : args)
-        if (argument.kind == ArgType::Kind::structure) {
-            if (key.size + 8 > ByteKey::capacity)
-                throw TypeError(join("kernel '", spec.name, "' has too many structured arguments"));
-            key.add_word(std::hash<std::string>{}(argument.layout->spelling));
-        }
-    if (Typed* found = types.find(key))
-        return *found;
-
-    std::vector<ArgType> arg_types;
-    for (const Argument& argument : args) {
-        ArgType type;
-        type.kind = argument.kind;
-        if (argument.kind == ArgType::Kind::array) {
-            type.dtype = argument.array->dtype();
-            type.ndim = argument.array->ndim();
-        } else if (argument.kind == ArgType::Kind::scalar) {
-            type.dtype = argument.scalar.dtype;
-        }
-        type.layout = argument.layout;
-        arg_types.push_back(std::move(type));
-    }
-    auto typed = std::make_unique<Typed>();
-    typed->signature = resolve(spec, arg_types);
-    const std::lock_guard lock(mutex);
-    return types.insert(key, std::move(typed));
-}
-
-Loaded& ElementwiseKernel::State::load(Typed& typed, const ByteKey& key,
+Loaded& ElementwiseKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
                                        const ElementwiseVariant& variant, Device& device,
                                        void (*on_wait)(bool)) {
     auto loaded = std::make_unique<Loaded>();
@@ -126,23 +66,12 @@ Loaded& ElementwiseKernel::State::load(Typed& typed, const ByteKey& key,
     {
         const Waiting waiting(on_wait);
         compiled = compile_elementwise(spec, typed.signature, variant, device.arch());
-        device.make_current();
-        CUmodule module = nullptr;
-        check(device.api(), device.api().cuModuleLoadData(&module, compiled.binary.image.data()),
-              "load the binary of kernel '", spec.name, "' on ", device.name());
-        loaded->module = ModuleHandle(module, {&device.api()});
-        check(device.api(),
-              device.api().cuModuleGetFunction(&loaded->function, module, compiled.symbol.c_str()),
-              "find kernel '", compiled.symbol, "' in its binary");
+        loaded->module = load_module(device, compiled.binary, spec.name);
+        loaded->function = find_function(device, loaded->module, compiled.symbol);
     }
     loaded->nest = nest_fields(variant.layout);
-    std::string types_text;
-    for (std::size_t k = 0; k < typed.signature.params.size(); ++k)
-        types_text += join(k ? ", " : "", typed.signature.params[k].layout
-                                              ? std::string_view("structure")
-                                              : row(typed.signature.params[k].dtype).name);
     const std::lock_guard lock(mutex);
-    codes.emplace_back(std::move(types_text), std::move(compiled.source));
+    codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
     return typed.variants.insert(key, std::move(loaded));
 }
 
@@ -158,9 +87,7 @@ struct Operands {
             if (array == nullptr)
                 continue;
             if (spec.params[k].raw)
-                raws[raw_count++] = {static_cast<std::uint8_t>(array->ndim()),
-                                     array->c_contiguous(),
-                                     byte_span(*array) < (std::int64_t{1} << 31)};
+                raws[raw_count++] = raw_layout(*array);
             else
                 items[count++] = {array->shape().data(), array->strides().data(),
                                   array->ndim(),         row(array->dtype()).bytes,
@@ -176,11 +103,8 @@ ByteKey variant_key(const Device& device, const ElementwiseLayout& layout,
     ByteKey key;
     key.add(static_cast<std::uint8_t>(device.index()));
     key.add(static_cast<std::uint8_t>(device.index() >> 8));
-    for (std::size_t k = 0; k < operands.raw_count; ++k) {
-        const RawLayout& raw = operands.raws[k];
-        key.add(raw.ndim);
-        key.add(static_cast<std::uint8_t>(raw.c_contiguous | raw.narrow << 1));
-    }
+    for (std::size_t k = 0; k < operands.raw_count; ++k)
+        add_raw(operands.raws[k], key);
     key.add(static_cast<std::uint8_t>(layout.strategy));
     key.add(layout.ndim);
     key.add(layout.lanes);
@@ -218,7 +142,7 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     if (call.block_size <= 0)
         throw ValueError(join("kernel '", spec.name, "': block_size is ", call.block_size,
                               "; it must be at least 1"));
-    Typed& typed = state.type_arguments(args);
+    Typed<Loaded>& typed = state.types.find_or_resolve(spec, args, state.mutex);
     Device& device = device_of_call(spec, args);
     const CUstream stream = call.has_stream ? call.stream : current_stream(device);
 
@@ -248,7 +172,7 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     if (spec.facts.uses_ind)
-        parameters.add_indexer(plan);
+        parameters.add_indexer({plan.shape.data(), plan.layout.ndim});
     parameters.add_nest(loaded->nest, plan);
 
     device.make_current();

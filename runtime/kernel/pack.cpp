@@ -52,14 +52,26 @@ void PackedParameters::add_arguments(const Signature& signature, std::span<const
     }
 }
 
-void PackedParameters::add_indexer(
-    const ElementwisePlan& plan) { // CIndexer: size, shape[ndim + 1], position[ndim + 1]
-    const std::size_t ndim = plan.layout.ndim;
-    std::byte* place = reserve(8 * (3 + 2 * ndim));
-    put_word(place, plan.count);
-    for (std::size_t d = 0; d < ndim; ++d)
-        put_word(place, plan.shape[d]);
-    std::memset(place, 0, 8 * (2 + ndim));
+// CIndexer: size, shape[ndim + 1], position[ndim + 1].
+void PackedParameters::add_indexer(std::span<const std::int64_t> shape) {
+    std::byte* place = reserve(8 * (3 + 2 * shape.size()));
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape)
+        count *= extent;
+    put_word(place, count);
+    for (const std::int64_t extent : shape)
+        put_word(place, extent);
+    std::memset(place, 0, 8 * (2 + shape.size()));
+}
+
+void PackedParameters::add_pointer(std::uint64_t address) {
+    std::byte* place = reserve(8);
+    put_word(place, static_cast<std::int64_t>(address));
+}
+
+void PackedParameters::add_nest(const std::vector<ReductionField>& fields,
+                                const ReductionPlan& plan) {
+    pack_reduction(fields, plan, reserve(24 * fields.size()));
 }
 
 void PackedParameters::add_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan) {

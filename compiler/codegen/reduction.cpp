@@ -1,0 +1,234 @@
+// What every reduction shares: the head of the text, the struct of its numbers, the user's
+// expressions.
+#include "compiler/codegen/reduction_emitter.h"
+
+namespace quern {
+
+ReductionEmitter::ReductionEmitter(const ReductionSpec& spec, const Signature& signature,
+                                   const ReductionVariant& variant)
+    : spec_(spec), signature_(signature), variant_(variant), layout_(variant.layout),
+      out_(spec.name + ".cu"), q_(own_prefix(spec)) {
+    index_ = layout_.wide ? "unsigned long long" : "unsigned int";
+    signed_ = layout_.wide ? "long long" : "int";
+    int operand = 0;
+    for (std::size_t k = 0; k < spec.params.size(); ++k)
+        if (signature.params[k].is_array && !spec.params[k].raw)
+            (spec.params[k].output ? outputs_ : inputs_).push_back({k, operand++});
+}
+
+std::string emit_reduction(const ReductionSpec& spec, const Signature& signature,
+                           const ReductionVariant& variant) {
+    return ReductionEmitter(spec, signature, variant).emit();
+}
+
+std::string ReductionEmitter::emit() {
+    head();
+    nest_struct();
+    kernel_open("");
+    lambdas();
+    if (!layout_.split)
+        post_lambda();
+    if (cpu())
+        rows() ? cpu_rows() : cpu_columns();
+    else
+        rows() ? gpu_rows() : gpu_columns();
+    out_.close();
+    if (layout_.split) {
+        out_.blank();
+        kernel_open("_finish");
+        lambdas();
+        post_lambda();
+        cpu() ? cpu_finish() : gpu_finish();
+        out_.close();
+    }
+    return out_.take();
+}
+
+void ReductionEmitter::head() {
+    write_head(out_, "reduction", spec_, signature_, describe(layout_),
+               kernel_pieces(spec_, signature_, {"quern/elementwise.cuh", "quern/reduce.cuh"}));
+    const std::string type =
+        !spec_.reduce_type.empty()
+            ? spec_.reduce_type
+            : type_in_kernel(spec_, signature_, static_cast<std::size_t>(spec_.nin));
+    out_.line("typedef ", type, " _type_reduce;");
+    if (layout_.split) // its size, for whoever makes room for partial results
+        out_.line("extern \"C\" { __device__ unsigned int ", own("accumulator_bytes"),
+                  " = sizeof(_type_reduce); }");
+    out_.blank();
+}
+
+void ReductionEmitter::nest_struct() {
+    using Kind = ReductionField::Kind;
+    const auto operand_name = [&](int number) -> const std::string& {
+        for (const auto* list : {&inputs_, &outputs_})
+            for (const OperandRef& ref : *list)
+                if (ref.number == number)
+                    return name(ref);
+        return spec_.name;
+    };
+    const auto divisor = [&](const std::string& field) {
+        out_.line("quern::Divisor<", index_, "> ", field, ";");
+    };
+    out_.open("struct ", own("nest_type"));
+    for (const ReductionField& field : reduction_fields(layout_)) {
+        switch (field.kind) {
+        case Kind::outputs:
+            out_.line(index_, " outputs;");
+            break;
+        case Kind::steps:
+            out_.line(index_, " steps;");
+            break;
+        case Kind::chunk:
+            out_.line(index_, " chunk;");
+            break;
+        case Kind::shift:
+            out_.line(index_, " shift;");
+            break;
+        case Kind::share:
+            out_.line(index_, " share;");
+            break;
+        case Kind::group_bits:
+            out_.line(index_, " group_bits;");
+            break;
+        case Kind::finish_bits:
+            out_.line(index_, " finish_bits;");
+            break;
+        case Kind::length:
+            out_.line(index_, " length;");
+            break;
+        case Kind::units:
+            out_.line(index_, " units;");
+            break;
+        case Kind::splits:
+            divisor("by_splits");
+            break;
+        case Kind::packs:
+            divisor("by_packs");
+            break;
+        case Kind::tiles_along:
+            divisor("by_tiles");
+            break;
+        case Kind::extent:
+            divisor(join("by_extent_", field.axis));
+            break;
+        case Kind::stride:
+            out_.line(signed_, " ", operand_name(field.operand), "_stride_", field.axis, ";");
+            break;
+        case Kind::start:
+            out_.line(signed_, " ", operand_name(field.operand), "_start;");
+            break;
+        }
+    }
+    out_.close(";");
+    out_.blank();
+}
+
+void ReductionEmitter::kernel_open(std::string_view suffix) {
+    std::string list = kernel_params(spec_, signature_, variant_.raw, q_);
+    if (spec_.uses_in_ind || spec_.uses_out_ind)
+        list += join("const CIndexer<", layout_.ndim(), "> ", own("in_indexer"),
+                     ", const CIndexer<", int{layout_.kept_ndim}, "> ", own("out_indexer"), ", ");
+    if (layout_.split)
+        list += join("_type_reduce* ", own("partial"), ", ");
+    out_.open("extern \"C\" __global__ void ",
+              cpu() ? "" : join("__launch_bounds__(", reduction_block, ") "), spec_.name, suffix,
+              "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
+    if (spec_.uses_in_ind)
+        out_.line("CIndexer<", layout_.ndim(), "> _in_ind = ", own("in_indexer"), ";");
+    if (spec_.uses_out_ind)
+        out_.line("CIndexer<", int{layout_.kept_ndim}, "> _out_ind = ", own("out_indexer"), ";");
+}
+
+std::string ReductionEmitter::identity() const {
+    return spec_.identity.empty() ? "_type_reduce()" : own("identity()");
+}
+
+void ReductionEmitter::lambdas() {
+    if (!spec_.identity.empty()) {
+        out_.open("const auto ", own("identity"), " = [&]() -> _type_reduce");
+        out_.line("return _type_reduce(");
+        out_.user(identity_label, spec_.identity, ");");
+        out_.close(";");
+    }
+    out_.open("const auto ", own("join"), " = [&](_type_reduce a, _type_reduce b) -> _type_reduce");
+    out_.line("return (");
+    out_.user(reduce_label, spec_.reduce_expr, ");");
+    out_.close(";");
+}
+
+// Writes the outputs of one row from its accumulator.
+void ReductionEmitter::post_lambda() {
+    out_.open("const auto ", own("post"), " = [&](const ", index_, " ", own("row"),
+              ", _type_reduce a)");
+    split_axes(own("row"), 0, layout_.kept_ndim, "");
+    for (const OperandRef& ref : outputs_)
+        out_.line(type(ref), "& ", name(ref), " = *",
+                  at_byte(own("data_" + name(ref)),
+                          join(nest(name(ref) + "_start"), offset(ref, 0, layout_.kept_ndim))),
+                  ";");
+    if (spec_.uses_row)
+        out_.line("const ptrdiff_t _i = static_cast<ptrdiff_t>(", own("row"), ");");
+    if (spec_.uses_out_ind)
+        out_.line("_out_ind.set(_i);");
+    out_.user(post_map_label, spec_.post_map_expr, ";");
+    out_.close(";");
+}
+
+void ReductionEmitter::split_axes(const std::string& position, int begin, int end,
+                                  std::string_view tag) {
+    if (begin == end)
+        return;
+    const std::string rest = own(join("rest", tag));
+    if (end - begin > 1)
+        out_.line(index_, " ", rest, " = ", position, ";");
+    for (int d = end - 1; d > begin; --d) {
+        const std::string by = nest(join("by_extent_", d)), above = own(join("above_", d));
+        out_.line("const ", index_, " ", above, " = ", by, ".divide(", rest, ");");
+        out_.line("const ", index_, " ", own(join("at_", d)), " = ", rest, " - ", above, " * ", by,
+                  ".divisor;");
+        out_.line(rest, " = ", above, ";");
+    }
+    out_.line("const ", index_, " ", own(join("at_", begin)), " = ",
+              end - begin > 1 ? rest : position, ";");
+}
+
+std::string ReductionEmitter::offset(const OperandRef& ref, int begin, int end) const {
+    std::string sum;
+    for (int d = begin; d < end; ++d)
+        sum += join(" + ", as_signed(own(join("at_", d))), " * ", stride(ref, d));
+    return sum;
+}
+
+std::string ReductionEmitter::at_byte(const std::string& pointer, const std::string& bytes) const {
+    return join("quern::at_byte(", pointer, ", ", bytes, ")");
+}
+
+void ReductionEmitter::map_value(const std::string& position, const std::string& row) {
+    if (spec_.uses_position)
+        out_.line("const ptrdiff_t _J = static_cast<ptrdiff_t>(", position, ");");
+    if (spec_.uses_row)
+        out_.line("const ptrdiff_t _i = static_cast<ptrdiff_t>(", row, ");");
+    if (spec_.uses_in_ind)
+        out_.line("_in_ind.set(_J * static_cast<ptrdiff_t>(", nest("outputs"), ") + _i);");
+    if (spec_.uses_out_ind)
+        out_.line("_out_ind.set(_i);");
+    out_.line("const _type_reduce ", own("value"), " = static_cast<_type_reduce>(");
+    out_.user(map_label, spec_.map_expr, ");");
+}
+
+void ReductionEmitter::accumulate(const std::string& into, const std::string& position,
+                                  const std::string& row) {
+    map_value(position, row);
+    out_.line(into, " = ", own("join"), "(", into, ", ", own("value"), ");");
+}
+
+// What becomes of a finished accumulator: a partial result, or the outputs.
+std::string ReductionEmitter::result(const std::string& row, const std::string& value) const {
+    if (layout_.split)
+        return join(own("partial"), "[static_cast<size_t>(", row, ") * ", nest("by_splits.divisor"),
+                    " + ", own("part"), "] = ", value, ";");
+    return join(own("post"), "(", row, ", ", value, ");");
+}
+
+} // namespace quern

@@ -1,0 +1,97 @@
+// The emitter of one reduction: names, declarations, and what its loops share. The loops of GPUs
+// are in reduction_gpu.cpp, those of the CPU in reduction_cpu.cpp.
+#pragma once
+#include "compiler/codegen/reduction.h"
+#include "compiler/codegen/writer.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern {
+
+class ReductionEmitter {
+  public:
+    ReductionEmitter(const ReductionSpec& spec, const Signature& signature,
+                     const ReductionVariant& variant);
+    [[nodiscard]] std::string emit();
+
+  private:
+    struct OperandRef {
+        std::size_t param;
+        int number;
+        [[nodiscard]] friend bool operator==(const OperandRef&, const OperandRef&) = default;
+    };
+
+    [[nodiscard]] std::string own(std::string_view name) const { return q_ + std::string(name); }
+    [[nodiscard]] std::string nest(std::string_view field) const {
+        return join(q_, "nest.", field);
+    }
+    [[nodiscard]] const std::string& name(const OperandRef& ref) const {
+        return spec_.params[ref.param].name;
+    }
+    [[nodiscard]] std::string type(const OperandRef& ref) const {
+        return type_in_kernel(spec_, signature_, ref.param);
+    }
+    [[nodiscard]] Access access(const OperandRef& ref) const {
+        return layout_.access[static_cast<std::size_t>(ref.number)];
+    }
+    [[nodiscard]] bool rows() const { return layout_.strategy == ReductionStrategy::rows; }
+    [[nodiscard]] bool cpu() const { return layout_.target == Target::cpu; }
+    [[nodiscard]] int fastest() const {
+        return rows() ? layout_.ndim() - 1 : layout_.kept_ndim - 1;
+    }
+    [[nodiscard]] std::string stride(const OperandRef& ref, int axis) const {
+        return nest(join(name(ref), "_stride_", axis));
+    }
+    [[nodiscard]] std::string as_signed(const std::string& text) const {
+        return join("static_cast<", signed_, ">(", text, ")");
+    }
+    // Divides `position` over the axes [begin, end), the first of which takes what is left;
+    // declares own(at_<axis>).
+    void split_axes(const std::string& position, int begin, int end, std::string_view tag);
+    // Byte offset along the axes [begin, end) at own(at_<axis>).
+    [[nodiscard]] std::string offset(const OperandRef& ref, int begin, int end) const;
+    [[nodiscard]] std::string at_byte(const std::string& pointer, const std::string& bytes) const;
+
+    void head();
+    void nest_struct();
+    void kernel_open(std::string_view suffix);
+    void lambdas();
+    void post_lambda();
+    // The current element's value, from `J` and `row` where the map looks at them, joined to
+    // `into`.
+    void accumulate(const std::string& into, const std::string& position, const std::string& row);
+    void map_value(const std::string& position, const std::string& row);
+    [[nodiscard]] std::string result(const std::string& row, const std::string& value) const;
+    [[nodiscard]] std::string identity() const;
+
+    // GPU
+    void gpu_rows();
+    void gpu_columns();
+    void gpu_finish();
+    void split_block();
+    void each_batch(std::string_view variable, int count);
+    void load_batch(const std::string& batch, const std::string& base, const std::string& from,
+                    const std::string& to);
+    void declare_batch(int count);
+    void accumulate_batch(const std::string& batch, const std::string& accumulators,
+                          int accumulator_count, const std::string& position,
+                          const std::string& position_step, const std::string& row);
+
+    // CPU
+    void cpu_rows();
+    void cpu_columns();
+    void cpu_finish();
+    void unit_loop();
+
+    const ReductionSpec& spec_;
+    const Signature& signature_;
+    const ReductionVariant& variant_;
+    const ReductionLayout& layout_;
+    Writer out_;
+    std::string q_, index_, signed_;
+    std::vector<OperandRef> inputs_, outputs_;
+};
+
+} // namespace quern

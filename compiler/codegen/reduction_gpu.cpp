@@ -1,0 +1,332 @@
+// Loops of reductions on GPUs: threads along a row or across columns, several loads in flight.
+#include "compiler/codegen/reduction_emitter.h"
+
+#include <algorithm>
+
+namespace quern {
+
+// Which tile of work this block has, and which part of its steps.
+void ReductionEmitter::split_block() {
+    if (!layout_.split) {
+        out_.line("const ", index_, " ", own("tile"), " = blockIdx.x, ", own("begin"), " = 0, ",
+                  own("end"), " = ", nest("steps"), ";");
+        return;
+    }
+    out_.line("const ", index_, " ", own("tile"), " = ", nest("by_splits"), ".divide(blockIdx.x), ",
+              own("part"), " = blockIdx.x - ", own("tile"), " * ", nest("by_splits.divisor"), ";");
+    out_.line("const ", index_, " ", own("begin"), " = ", own("part"), " * ", nest("chunk"), ", ",
+              own("end"), " = min(", own("begin"), " + ", nest("chunk"), ", ", nest("steps"), ");");
+}
+
+void ReductionEmitter::each_batch(std::string_view variable, int count) {
+    out_.line("#pragma unroll");
+    out_.open("for (int ", variable, " = 0; ", variable, " < ", count, "; ++", variable, ")");
+}
+
+void ReductionEmitter::declare_batch(int count) {
+    for (const OperandRef& ref : inputs_)
+        out_.line("quern::Pack<", type(ref), ", ",
+                  access(ref) == Access::contiguous ? int{layout_.lanes} : 1, "> ",
+                  own("pack_" + name(ref)), "[", count, "];");
+}
+
+// Loads each input's pack of the current step; own(from_<input>) points at its row.
+void ReductionEmitter::load_batch(const std::string& batch, const std::string& base,
+                                  const std::string& from, const std::string& to) {
+    for (const OperandRef& ref : inputs_) {
+        const std::string pack = join(own("pack_" + name(ref)), "[", batch, "]"),
+                          start = own("from_" + name(ref));
+        if (access(ref) == Access::contiguous)
+            out_.line(pack, ".load(", start, " + ", base, ", ", from, ", ", to, ");");
+        else if (access(ref) == Access::repeated)
+            out_.line(pack, "[0] = *", start, ";");
+        else
+            out_.line(pack, "[0] = *", at_byte(start, join(base, " * ", stride(ref, fastest()))),
+                      ";");
+    }
+}
+
+void ReductionEmitter::accumulate_batch(const std::string& batch, const std::string& accumulators,
+                                        int accumulator_count, const std::string& position,
+                                        const std::string& position_step, const std::string& row) {
+    out_.line("#pragma unroll");
+    out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", int{layout_.lanes}, "; ++",
+              own("lane"), ")");
+    if (layout_.masked)
+        out_.open("if (", own("lane"), " >= ", own("first"), "[", batch, "] && ", own("lane"),
+                  " < ", own("last"), "[", batch, "])");
+    else
+        out_.open();
+    for (const OperandRef& ref : inputs_)
+        out_.line("const ", type(ref), "& ", name(ref), " = ", own("pack_" + name(ref)), "[", batch,
+                  "][", access(ref) == Access::contiguous ? own("lane") : "0", "];");
+    accumulate(join(accumulators, "[", own("lane"), " % ", accumulator_count, "]"),
+               join(position, position_step), row);
+    out_.close();
+    out_.close();
+}
+
+void ReductionEmitter::gpu_rows() {
+    const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
+    const bool by_rows = layout_.batch_rows > 1;
+    const int batch = by_rows ? layout_.batch_rows : reduction_batch;
+    const int accumulators = by_rows ? 1 : std::min(lanes, 4);
+    const std::string b = own("b");
+    out_.line("__shared__ quern::Slots<_type_reduce, ", reduction_block / 32, "> ", own("slots"),
+              ";");
+    split_block();
+    out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("group_bits"), ", ",
+              own("thread"), " = threadIdx.x & (", own("group"), " - 1), ", own("lines"),
+              " = blockDim.x >> ", nest("group_bits"), ";");
+    out_.line("const ", index_, " ", own("row"), " = ", own("tile"), " * ", own("lines"), " * ",
+              int{layout_.batch_rows}, " + (threadIdx.x >> ", nest("group_bits"), ");");
+    out_.line("_type_reduce ", own("sum"), "[", by_rows ? batch : accumulators, "];");
+    each_batch("q", by_rows ? batch : accumulators);
+    out_.line(own("sum"), "[q] = ", identity(), ";");
+    out_.close();
+
+    const auto row_pointers = [&] { // own(line_<input>): where the row begins
+        split_axes(own("here"), 0, n, "");
+        for (const OperandRef& ref : inputs_)
+            out_.line("const ", type(ref), "* const ", own("line_" + name(ref)), " = ",
+                      at_byte(own("data_" + name(ref)),
+                              join(nest(name(ref) + "_start"), offset(ref, 0, n))),
+                      ";");
+    };
+    if (!by_rows) {
+        out_.line("const ", index_, " ", own("here"), " = ", own("row"), " < ", nest("outputs"),
+                  " ? ", own("row"), " : 0;");
+        row_pointers();
+        out_.line("const ", index_, " ", own("stop"), " = ", own("row"), " < ", nest("outputs"),
+                  " ? ", own("end"), " : 0;");
+    }
+    const std::string stop = by_rows ? own("end") : own("stop");
+    out_.open("for (", index_, " ", own("turn"), " = ", own("begin"), " + ", own("thread"), "; ",
+              own("turn"), " < ", stop, "; ", own("turn"),
+              " += ", by_rows ? own("group") : join(batch, " * ", own("group")), ")");
+    declare_batch(batch);
+    if (layout_.masked)
+        out_.line("int ", own("first"), "[", batch, "], ", own("last"), "[", batch, "];");
+    if (spec_.uses_position)
+        out_.line(signed_, " ", own("at"), "[", batch, "];");
+    each_batch(b, batch);
+    const auto inside = [&] {
+        if (by_rows) {
+            out_.line("const ", index_, " ", own("here"), " = ", own("row"), " + ", b, " * ",
+                      own("lines"), ";");
+            out_.open("if (", own("here"), " < ", nest("outputs"), ")");
+        } else {
+            out_.line("const ", index_, " ", own("step"), " = ", own("turn"), " + ", b, " * ",
+                      own("group"), ";");
+            out_.open("if (", own("step"), " < ", stop, ")");
+        }
+    };
+    inside();
+    if (by_rows) {
+        row_pointers();
+        out_.line("const ", index_, " ", own("step"), " = ", own("turn"), ";");
+    }
+    std::string column = own("step");
+    if (m > 1) {
+        out_.line("const ", index_, " ", own("run"), " = ", nest("by_packs"), ".divide(",
+                  own("step"), ");");
+        column = join("(", own("step"), " - ", own("run"), " * ", nest("by_packs"), ".divisor)");
+        split_axes(own("run"), n, n + m - 1, "_run");
+    }
+    for (const OperandRef& ref : inputs_)
+        out_.line("const ", type(ref), "* const ", own("from_" + name(ref)), " = ",
+                  m > 1 ? at_byte(own("line_" + name(ref)), "0" + offset(ref, n, n + m - 1))
+                        : own("line_" + name(ref)),
+                  ";");
+    std::string shift;
+    if (layout_.drifts) {
+        for (const OperandRef& ref : inputs_)
+            if (access(ref) == Access::contiguous && shift.empty()) {
+                out_.line("const ", signed_, " ", own("shift"), " = reinterpret_cast<size_t>(",
+                          own("from_" + name(ref)), ") % (", lanes, " * sizeof(", type(ref),
+                          ")) / sizeof(", type(ref), ");");
+                shift = " - " + own("shift");
+            }
+    } else if (layout_.masked) {
+        shift = " - " + as_signed(nest("shift"));
+    }
+    out_.line("const ", signed_, " ", own("base"), " = ", as_signed(join(column, " * ", lanes)),
+              shift, ";");
+    if (layout_.masked) {
+        out_.line(own("first"), "[", b, "] = ", own("base"), " < 0 ? static_cast<int>(-",
+                  own("base"), ") : 0;");
+        out_.line(own("last"), "[", b, "] = static_cast<int>(min(", as_signed(nest("length")),
+                  " - ", own("base"), ", ", as_signed(join(lanes)), "));");
+    }
+    if (spec_.uses_position)
+        out_.line(own("at"), "[", b, "] = ",
+                  m > 1 ? join(as_signed(own("run")), " * ", as_signed(nest("length")), " + ") : "",
+                  own("base"), ";");
+    load_batch(b, own("base"), layout_.masked ? join(own("first"), "[", b, "]") : "0",
+               layout_.masked ? join(own("last"), "[", b, "]") : join(lanes));
+    out_.close();
+    out_.close();
+
+    each_batch(b, batch);
+    inside();
+    accumulate_batch(b, by_rows ? join("(&", own("sum"), "[", b, "])") : own("sum"), accumulators,
+                     join(own("at"), "[", b, "]"), " + " + own("lane"), own("here"));
+    out_.close();
+    out_.close();
+    out_.close();
+
+    if (!by_rows) {
+        for (int half = accumulators / 2; half > 0; half /= 2)
+            for (int k = 0; k < half; ++k)
+                out_.line(own("sum"), "[", k, "] = ", own("join"), "(", own("sum"), "[", k, "], ",
+                          own("sum"), "[", k + half, "]);");
+    }
+    each_batch(b, by_rows ? batch : 1);
+    out_.line("const _type_reduce ", own("all"), " = quern::join_threads(", own("sum"), "[", b,
+              "], ", nest("group_bits"), ", ", own("join"), ", ", own("slots"), ");");
+    out_.line("const ", index_, " ", own("mine"), " = ", own("row"), " + ", b, " * ", own("lines"),
+              ";");
+    out_.line("if (", own("thread"), " == 0 && ", own("mine"), " < ", nest("outputs"), ") ",
+              result(own("mine"), own("all")));
+    out_.close();
+}
+
+void ReductionEmitter::gpu_columns() {
+    const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
+    const int batch = reduction_batch;
+    const std::string b = own("b");
+    out_.line("__shared__ quern::Slots<_type_reduce, ", reduction_block * lanes, "> ", own("slots"),
+              ";");
+    split_block();
+    out_.line("const ", index_, " ", own("width"), " = 1u << ", nest("group_bits"), ", ",
+              own("column"), " = threadIdx.x & (", own("width"), " - 1), ", own("line"),
+              " = threadIdx.x >> ", nest("group_bits"), ", ", own("lines"), " = blockDim.x >> ",
+              nest("group_bits"), ";");
+    out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
+              ");");
+    out_.line(
+        "const ", signed_, " ", own("base"), " = ",
+        as_signed(join("((", own("tile"), " - ", own("outer"), " * ", nest("by_tiles.divisor"),
+                       ") * ", own("width"), " + ", own("column"), ") * ", lanes)),
+        layout_.masked ? " - " + as_signed(nest("shift")) : "", ";");
+    out_.line("const bool ", own("alive"), " = ", own("base"), " < ", as_signed(nest("length")),
+              ";");
+    out_.line("const int ", own("low"), " = ",
+              layout_.masked ? join(own("base"), " < 0 ? static_cast<int>(-", own("base"), ") : 0")
+                             : "0",
+              ", ", own("high"), " = ",
+              layout_.masked ? join("static_cast<int>(min(", as_signed(nest("length")), " - ",
+                                    own("base"), ", ", as_signed(join(lanes)), "))")
+                             : join(lanes),
+              ";");
+    split_axes(own("outer"), 0, n - 1, "");
+    for (const OperandRef& ref : inputs_)
+        out_.line("const ", type(ref), "* const ", own("line_" + name(ref)), " = ",
+                  at_byte(own("data_" + name(ref)),
+                          join(nest(name(ref) + "_start"), offset(ref, 0, n - 1))),
+                  ";");
+    out_.line("_type_reduce ", own("sum"), "[", lanes, "];");
+    each_batch("q", lanes);
+    out_.line(own("sum"), "[q] = ", identity(), ";");
+    out_.close();
+    out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", own("end"), " : 0;");
+    out_.open("for (", index_, " ", own("turn"), " = ", own("begin"), " + ", own("line"), "; ",
+              own("turn"), " < ", own("stop"), "; ", own("turn"), " += ", batch, " * ",
+              own("lines"), ")");
+    declare_batch(batch);
+    const auto inside = [&] {
+        out_.line("const ", index_, " ", own("step"), " = ", own("turn"), " + ", b, " * ",
+                  own("lines"), ";");
+        out_.open("if (", own("step"), " < ", own("stop"), ")");
+    };
+    each_batch(b, batch);
+    inside();
+    split_axes(own("step"), n, n + m, "_step");
+    for (const OperandRef& ref : inputs_)
+        out_.line("const ", type(ref), "* const ", own("from_" + name(ref)), " = ",
+                  at_byte(own("line_" + name(ref)), "0" + offset(ref, n, n + m)), ";");
+    load_batch(b, own("base"), own("low"), own("high"));
+    out_.close();
+    out_.close();
+
+    each_batch(b, batch);
+    inside();
+    out_.line("#pragma unroll");
+    out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++", own("lane"),
+              ")");
+    for (const OperandRef& ref : inputs_)
+        out_.line("const ", type(ref), "& ", name(ref), " = ", own("pack_" + name(ref)), "[", b,
+                  "][", access(ref) == Access::contiguous ? own("lane") : "0", "];");
+    const std::string row =
+        join("(static_cast<ptrdiff_t>(", own("outer"), ") * static_cast<ptrdiff_t>(",
+             nest("length"), ") + ", own("base"), " + ", own("lane"), ")");
+    if (layout_.masked)
+        out_.open("if (", own("lane"), " >= ", own("low"), " && ", own("lane"), " < ", own("high"),
+                  ")");
+    accumulate(join(own("sum"), "[", own("lane"), "]"), own("step"), row);
+    if (layout_.masked)
+        out_.close();
+    out_.close();
+    out_.close();
+    out_.close();
+    out_.close();
+
+    const std::string mine = own("sum") + "[" + own("lane") + "]";
+    const auto each_lane = [&](auto&& body) {
+        out_.line("#pragma unroll");
+        out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++",
+                  own("lane"), ")");
+        body();
+        out_.close();
+    };
+    const auto slot = [&](const std::string& thread) { // lanes apart: neighbours in other banks
+        return join(own("slots"), "[", own("lane"), " * ", reduction_block, " + ", thread, "]");
+    };
+    out_.open("if (", own("lines"), " > 1)");
+    each_lane([&] { out_.line(slot("threadIdx.x"), " = ", mine, ";"); });
+    out_.open("for (", index_, " ", own("half"), " = ", own("lines"), " / 2; ", own("half"),
+              " > 0; ", own("half"), " /= 2)");
+    out_.line("__syncthreads();");
+    out_.open("if (", own("line"), " < ", own("half"), ")");
+    each_lane([&] {
+        out_.line(mine, " = ", own("join"), "(", mine, ", ",
+                  slot(join("threadIdx.x + ", own("half"), " * ", own("width"))), ");");
+        out_.line(slot("threadIdx.x"), " = ", mine, ";");
+    });
+    out_.close();
+    out_.close();
+    out_.close();
+    out_.open("if (", own("line"), " == 0 && ", own("alive"), ")");
+    each_lane([&] {
+        if (layout_.masked)
+            out_.line("if (", own("lane"), " < ", own("low"), " || ", own("lane"),
+                      " >= ", own("high"), ") continue;");
+        out_.line("const ", index_, " ", own("row"), " = ", own("outer"), " * ", nest("length"),
+                  " + ", own("base"), " + ", own("lane"), ";");
+        out_.line(result(own("row"), mine));
+    });
+    out_.close();
+}
+
+// The second kernel: some threads for each output, over its partial results.
+void ReductionEmitter::gpu_finish() {
+    out_.line("__shared__ quern::Slots<_type_reduce, ", reduction_block / 32, "> ", own("slots"),
+              ";");
+    out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("finish_bits"), ", ",
+              own("thread"), " = threadIdx.x & (", own("group"), " - 1);");
+    out_.line("const ", index_, " ", own("row"), " = blockIdx.x * (blockDim.x >> ",
+              nest("finish_bits"), ") + (threadIdx.x >> ", nest("finish_bits"), ");");
+    out_.line("_type_reduce ", own("sum"), " = ", identity(), ";");
+    out_.open("if (", own("row"), " < ", nest("outputs"), ")");
+    out_.line("for (", index_, " ", own("part"), " = ", own("thread"), "; ", own("part"), " < ",
+              nest("by_splits.divisor"), "; ", own("part"), " += ", own("group"), ") ", own("sum"),
+              " = ", own("join"), "(", own("sum"), ", ", own("partial"), "[static_cast<size_t>(",
+              own("row"), ") * ", nest("by_splits.divisor"), " + ", own("part"), "]);");
+    out_.close();
+    out_.line(own("sum"), " = quern::join_threads(", own("sum"), ", ", nest("finish_bits"), ", ",
+              own("join"), ", ", own("slots"), ");");
+    out_.line("if (", own("thread"), " == 0 && ", own("row"), " < ", nest("outputs"), ") ",
+              own("post"), "(", own("row"), ", ", own("sum"), ");");
+}
+
+} // namespace quern

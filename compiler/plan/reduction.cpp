@@ -1,0 +1,405 @@
+// Sorts axes into kept and reduced ones, turns, orders and merges them, then chooses rows or
+// columns, the lanes, the threads of a row and the blocks that share an output.
+#include "compiler/plan/reduction.h"
+
+#include "compiler/base/text.h"
+#include "compiler/plan/loop_nest.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace quern {
+namespace {
+
+// The nest with its kept axes first.
+struct ReductionNest : Nest {
+    int kept = 0;
+
+    [[nodiscard]] int reduced() const { return ndim - kept; }
+    [[nodiscard]] std::int64_t count(int begin, int end) const {
+        return std::accumulate(extent.begin() + begin, extent.begin() + end, std::int64_t{1},
+                               std::multiplies<>{});
+    }
+};
+
+// Nothing behind an output is planned as one element, of which no step is taken.
+bool has_nothing(const ReductionRequest& request) {
+    for (std::size_t d = 0; d < request.shape.size(); ++d)
+        if ((request.reduced >> d & 1) != 0 && request.shape[d] == 0)
+            return true;
+    return false;
+}
+
+void expand(const ReductionRequest& request, bool nothing, ReductionNest& nest) {
+    const auto ndim = static_cast<int>(request.shape.size());
+    nest.operands = static_cast<int>(request.operands.size());
+    nest.ndim = ndim;
+    int at = 0;
+    for (const bool reduced : {false, true}) {
+        for (int d = 0; d < ndim; ++d) {
+            if (((request.reduced >> d & 1) != 0) != reduced ||
+                (request.shape[d] == 1 && !request.keep_axes))
+                continue;
+            nest.extent[at] = nothing && reduced ? 1 : request.shape[d];
+            for (int k = 0; k < nest.operands; ++k) {
+                const Operand& operand = request.operands[k];
+                const int own = d - (ndim - operand.ndim);
+                nest.stride[k][at] = own < 0 || operand.shape[own] == 1 ? 0 : operand.strides[own];
+            }
+            ++at;
+        }
+        if (!reduced)
+            nest.kept = at;
+    }
+    nest.ndim = at;
+    if (nest.kept == nest.ndim) { // one element behind each output
+        nest.extent[at] = 1;
+        for (int k = 0; k < nest.operands; ++k)
+            nest.stride[k][at] = 0;
+        ++nest.ndim;
+    }
+}
+
+// An axis that every input runs backwards is turned around.
+void turn_axes(const ReductionRequest& request, ReductionNest& nest, ReductionPlan& plan) {
+    for (int d = 0; d < nest.ndim; ++d) {
+        if (d < nest.kept ? request.keep_kept_order : request.keep_reduced_order)
+            continue;
+        bool backwards = false, forwards = false;
+        for (int k = 0; k < nest.operands; ++k) {
+            backwards |= !request.operands[k].output && nest.stride[k][d] < 0;
+            forwards |= !request.operands[k].output && nest.stride[k][d] > 0;
+        }
+        if (!backwards || forwards)
+            continue;
+        for (int k = 0; k < nest.operands; ++k) {
+            plan.start[k] += nest.stride[k][d] * (nest.extent[d] - 1);
+            nest.stride[k][d] = -nest.stride[k][d];
+        }
+    }
+}
+
+bool further_out(const ReductionNest& nest, std::span<const Operand> operands, int a, int b) {
+    for (const bool output : {false, true})
+        for (int k = 0; k < nest.operands; ++k) {
+            if (operands[k].output != output)
+                continue;
+            const std::int64_t sa = std::abs(nest.stride[k][a]), sb = std::abs(nest.stride[k][b]);
+            if (sa == 0 || sb == 0 || sa == sb)
+                continue;
+            return sa > sb;
+        }
+    return a < b;
+}
+
+void order_axes(ReductionNest& nest, std::span<const Operand> operands, int begin, int end) {
+    for (int d = begin + 1; d < end; ++d)
+        for (int e = d; e > begin && further_out(nest, operands, e, e - 1) &&
+                        !further_out(nest, operands, e - 1, e);
+             --e)
+            nest.swap_axes(e, e - 1);
+}
+
+// Is the fastest axis of the inputs a reduced one?
+bool reduces_fastest(const ReductionNest& nest, std::span<const Operand> operands) {
+    if (nest.kept == 0)
+        return true;
+    const int r = nest.ndim - 1, c = nest.kept - 1;
+    for (int k = 0; k < nest.operands; ++k) {
+        if (operands[k].output)
+            continue;
+        const std::int64_t along = std::abs(nest.stride[k][r]),
+                           across = std::abs(nest.stride[k][c]);
+        if (along == across)
+            continue;
+        if (along == 0 || across == 0)
+            return across == 0;
+        return along < across;
+    }
+    return true;
+}
+
+void choose_access(const ReductionNest& nest, const ReductionRequest& request, int axis,
+                   ReductionLayout& layout) {
+    for (int k = 0; k < nest.operands; ++k) {
+        const std::int64_t item = request.operands[k].item_bytes, stride = nest.stride[k][axis];
+        layout.access[k] = stride == item                          ? Access::contiguous
+                           : stride == 0 || nest.extent[axis] == 1 ? Access::repeated
+                                                                   : Access::strided;
+    }
+}
+
+bool aligned(const ReductionNest& nest, const ReductionRequest& request, const ReductionPlan& plan,
+             int axis, int lanes, int shift) {
+    for (int k = 0; k < nest.operands; ++k) {
+        const Operand& operand = request.operands[k];
+        if (operand.output || plan.layout.access[k] != Access::contiguous)
+            continue;
+        const auto chunk =
+            std::min<std::uint64_t>(16, static_cast<std::uint64_t>(lanes) * operand.item_bytes);
+        if ((operand.address + static_cast<std::uint64_t>(plan.start[k]) -
+             static_cast<std::uint64_t>(shift) * operand.item_bytes) %
+            chunk)
+            return false;
+        for (int d = 0; d < nest.ndim; ++d)
+            if (d != axis && static_cast<std::uint64_t>(nest.stride[k][d]) % chunk)
+                return false;
+    }
+    return true;
+}
+
+// Do the packs of all inputs begin at the same places of a row, wherever that row begins?
+bool drifts_together(const ReductionNest& nest, const ReductionRequest& request,
+                     const ReductionPlan& plan, int axis) {
+    int first = -1;
+    for (int k = 0; k < nest.operands; ++k) {
+        const Operand& operand = request.operands[k];
+        if (operand.output || plan.layout.access[k] == Access::repeated)
+            continue;
+        if (plan.layout.access[k] == Access::strided || operand.item_bytes >= 16)
+            return false;
+        if (first < 0) {
+            first = k;
+            continue;
+        }
+        const Operand& other = request.operands[first];
+        const auto differs = [](std::uint64_t a, std::uint64_t b) { return (a - b) % 16 != 0; };
+        if (operand.item_bytes != other.item_bytes ||
+            differs(operand.address + static_cast<std::uint64_t>(plan.start[k]),
+                    other.address + static_cast<std::uint64_t>(plan.start[first])))
+            return false;
+        for (int d = 0; d < nest.ndim; ++d)
+            if (d != axis && differs(static_cast<std::uint64_t>(nest.stride[k][d]),
+                                     static_cast<std::uint64_t>(nest.stride[first][d])))
+                return false;
+    }
+    return first >= 0;
+}
+
+// Lanes along the fastest axis; 1 where the inputs do not lend themselves to packs.
+int choose_lanes(const ReductionNest& nest, const ReductionRequest& request,
+                 const ReductionPlan& plan, int axis, int most, int& shift) {
+    shift = 0;
+    std::uint32_t largest = 1;
+    bool any = false;
+    for (int k = 0; k < nest.operands; ++k) {
+        if (request.operands[k].output || plan.layout.access[k] == Access::repeated)
+            continue;
+        if (plan.layout.access[k] == Access::strided)
+            return 1;
+        any = true;
+        largest = std::max(largest, request.operands[k].item_bytes);
+    }
+    if (!any)
+        return 1;
+    int lanes = std::min<int>(most, static_cast<int>(16 / largest));
+    while (lanes > 1 && nest.extent[axis] < lanes)
+        lanes /= 2;
+    for (; lanes > 1; lanes /= 2)
+        for (int s = 0; s < lanes; ++s) // the same shift serves every row
+            if (aligned(nest, request, plan, axis, lanes, s)) {
+                shift = s;
+                return lanes;
+            }
+    return 1;
+}
+
+int floor_log2(std::int64_t value) {
+    return static_cast<int>(
+               std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1)))) -
+           1;
+}
+int ceil_log2(std::int64_t value) { return floor_log2(2 * value - 1); }
+
+std::int64_t smallest_item(const ReductionNest& nest, const ReductionRequest& request,
+                           const ReductionPlan& plan) {
+    std::int64_t smallest = 16;
+    for (int k = 0; k < nest.operands; ++k)
+        if (!request.operands[k].output && plan.layout.access[k] == Access::contiguous)
+            smallest = std::min<std::int64_t>(smallest, request.operands[k].item_bytes);
+    return smallest;
+}
+
+// Cuts `steps` for `wanted` blocks, each a multiple of `unit`.
+void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int64_t unit,
+                 ReductionPlan& plan) {
+    if (request.force_splits > 0)
+        wanted = request.force_splits;
+    wanted = std::clamp<std::int64_t>(wanted, 1, 1 << 16);
+    plan.chunk = std::max<std::int64_t>(ceil_div(ceil_div(plan.steps, wanted), unit) * unit, 1);
+    plan.splits = std::max<std::int64_t>(ceil_div(plan.steps, plan.chunk), 1);
+    plan.layout.split = plan.splits > 1;
+}
+
+constexpr int blocks_a_processor = 2048 / reduction_block;
+
+void plan_gpu_rows(const ReductionRequest& request, ReductionNest& nest, ReductionPlan& plan) {
+    ReductionLayout& layout = plan.layout;
+    const int axis = nest.ndim - 1;
+    int shift = 0;
+    layout.lanes = static_cast<std::uint8_t>(choose_lanes(nest, request, plan, axis, 16, shift));
+    const std::int64_t length = nest.extent[axis];
+    plan.shift = shift;
+    layout.masked = shift > 0 || length % layout.lanes != 0;
+    if (layout.lanes * smallest_item(nest, request, plan) < 16 && length >= 64 &&
+        drifts_together(nest, request, plan, axis)) {
+        layout.lanes = static_cast<std::uint8_t>(16 / smallest_item(nest, request, plan));
+        layout.drifts = layout.masked = true;
+        plan.shift = layout.lanes - 1; // at most
+    }
+    plan.packs = ceil_div(length + plan.shift, layout.lanes);
+    plan.steps = plan.reduced / length * plan.packs;
+
+    const std::int64_t blocks = std::int64_t{blocks_a_processor} * request.processors;
+    const int block_bits = floor_log2(reduction_block);
+    plan.group_bits = std::min(5, floor_log2(plan.steps));
+    const bool few = plan.outputs * 32 < blocks * reduction_block / 4;
+    if (request.force_splits > 1 || (few && plan.steps >= 32 * 8))
+        plan.group_bits = block_bits;
+    if (plan.group_bits == block_bits &&
+        (request.force_splits > 0 ||
+         (plan.outputs < blocks && plan.steps > std::int64_t{32} * reduction_block)))
+        split_steps(request,
+                    std::min(ceil_div(blocks, plan.outputs), plan.steps / (8 * reduction_block)),
+                    reduction_block, plan);
+    else
+        plan.chunk = plan.steps;
+    const std::int64_t lines = reduction_block >> plan.group_bits;
+    if (!layout.split && (plan.steps >> plan.group_bits) <= 2 &&
+        plan.outputs >= reduction_batch * lines * blocks)
+        layout.batch_rows = reduction_batch;
+    plan.tiles = ceil_div(plan.outputs, lines * layout.batch_rows);
+    plan.block = reduction_block;
+}
+
+void plan_gpu_columns(const ReductionRequest& request, ReductionNest& nest, ReductionPlan& plan) {
+    ReductionLayout& layout = plan.layout;
+    const int axis = nest.kept - 1;
+    const std::int64_t length = nest.extent[axis];
+    const int most = std::max<int>(
+        1, reduction_shared_limit / reduction_block /
+               static_cast<int>(std::bit_ceil(std::max(request.accumulator_bytes, 1u))));
+    int shift = 0;
+    layout.lanes = static_cast<std::uint8_t>(
+        choose_lanes(nest, request, plan, axis, std::min(most, 8), shift));
+    plan.shift = shift;
+    layout.masked = shift > 0 || length % layout.lanes != 0;
+    plan.steps = plan.reduced;
+    const std::int64_t packs = plan.packs = ceil_div(length + shift, layout.lanes);
+    const std::int64_t rows = plan.outputs / length;
+    const std::int64_t blocks = std::int64_t{blocks_a_processor} * request.processors;
+    const int block_bits = floor_log2(reduction_block);
+    const bool many = rows * ceil_div(packs, reduction_block) >= blocks / 2 && packs >= 128;
+    plan.group_bits = many || plan.steps < 4 ? std::min(block_bits, ceil_log2(packs))
+                                             : std::min(5, ceil_log2(packs));
+    const std::int64_t width = std::int64_t{1} << plan.group_bits,
+                       heights = reduction_block / width;
+    plan.tiles_along = ceil_div(packs, width);
+    plan.tiles = rows * plan.tiles_along;
+    if (request.force_splits > 0 || (plan.tiles < blocks && plan.steps > 32 * heights))
+        split_steps(request, std::min(ceil_div(blocks, plan.tiles), plan.steps / (8 * heights)),
+                    heights, plan);
+    else
+        plan.chunk = plan.steps;
+    plan.block = reduction_block;
+}
+
+// CPU: units of work are rows or tiles of columns, cut further where they are too few.
+void plan_cpu(const ReductionRequest& request, const ReductionNest& nest, ReductionPlan& plan) {
+    constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
+    ReductionLayout& layout = plan.layout;
+    const bool rows = layout.strategy == ReductionStrategy::rows;
+    const std::int64_t length = nest.extent[rows ? nest.ndim - 1 : nest.kept - 1];
+    if (rows) {
+        plan.tiles = plan.outputs;
+        const bool packs =
+            std::ranges::none_of(std::span(layout.access).first(layout.operand_count),
+                                 [](Access access) { return access == Access::strided; });
+        layout.lanes = !packs || length < 8 ? 1 : length < 64 ? 8 : 32;
+        plan.steps = plan.reduced;
+    } else {
+        plan.tiles_along = ceil_div(length, cpu_column_tile);
+        plan.tiles = plan.outputs / length * plan.tiles_along;
+        plan.steps = plan.reduced;
+    }
+    const std::int64_t work = plan.outputs * plan.reduced;
+    const std::int64_t wanted =
+        std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
+    plan.chunk = plan.steps;
+    if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4096))
+        split_steps(request, std::min(ceil_div(wanted, plan.tiles), plan.steps / 2048), 1024, plan);
+    plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
+    plan.block = 1;
+    plan.grid = grid_for(plan.tiles * plan.splits, plan.share);
+    plan.finish_block = 1;
+    plan.finish_grid = 1;
+}
+
+} // namespace
+
+bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
+    plan = {};
+    ReductionLayout& layout = plan.layout;
+    layout.target = request.target;
+    layout.operand_count = static_cast<std::uint8_t>(request.operands.size());
+
+    ReductionNest nest;
+    const bool nothing = has_nothing(request);
+    expand(request, nothing, nest);
+    plan.outputs = nest.count(0, nest.kept);
+    plan.reduced = nest.count(nest.kept, nest.ndim);
+    if (!request.keep_axes) {
+        turn_axes(request, nest, plan);
+        if (!request.keep_kept_order)
+            order_axes(nest, request.operands, 0, nest.kept);
+        if (!request.keep_reduced_order)
+            order_axes(nest, request.operands, nest.kept, nest.ndim);
+        nest.merge_axes(nest.kept, nest.ndim);
+        nest.kept = nest.merge_axes(0, nest.kept);
+    }
+    if (nest.operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
+        return false;
+
+    const bool rows = reduces_fastest(nest, request.operands);
+    layout.strategy = rows ? ReductionStrategy::rows : ReductionStrategy::columns;
+    layout.kept_ndim = static_cast<std::uint8_t>(nest.kept);
+    layout.reduced_ndim = static_cast<std::uint8_t>(nest.reduced());
+    choose_access(nest, request, rows ? nest.ndim - 1 : nest.kept - 1, layout);
+    if (request.target == Target::cpu) {
+        layout.wide = true;
+        plan_cpu(request, nest, plan);
+    } else {
+        layout.wide = nest.needs_wide(plan.outputs * plan.reduced, request.operands);
+        rows ? plan_gpu_rows(request, nest, plan) : plan_gpu_columns(request, nest, plan);
+        plan.grid = grid_for(plan.tiles * plan.splits, 1);
+        plan.finish_bits = plan.splits <= 32 ? ceil_log2(plan.splits) : floor_log2(reduction_block);
+        plan.finish_block = reduction_block;
+        plan.finish_grid = grid_for(plan.outputs, reduction_block >> plan.finish_bits);
+    }
+    if (nothing)
+        plan.steps = plan.chunk = plan.reduced = 0;
+    for (int d = 0; d < nest.ndim; ++d)
+        plan.shape[d] = nest.extent[d];
+    for (int k = 0; k < nest.operands; ++k)
+        for (int d = 0; d < nest.ndim; ++d)
+            plan.stride_store[static_cast<std::size_t>(k * nest.ndim + d)] = nest.stride[k][d];
+    return true;
+}
+
+std::string describe(const ReductionLayout& layout) {
+    static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
+    std::string text =
+        join(layout.strategy == ReductionStrategy::rows ? "rows x" : "columns x", int{layout.lanes},
+             layout.batch_rows > 1 ? join(", ", int{layout.batch_rows}, " rows at a time") : "",
+             " | kept ", int{layout.kept_ndim}, ", reduced ", int{layout.reduced_ndim}, " |");
+    for (int k = 0; k < layout.operand_count; ++k)
+        text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
+    return text + (layout.wide ? " | 64-bit" : " | 32-bit") +
+           (layout.drifts   ? " | drifts"
+            : layout.masked ? " | masked"
+                            : "") +
+           (layout.split ? " | split" : "");
+}
+
+} // namespace quern

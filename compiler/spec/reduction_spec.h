@@ -1,0 +1,31 @@
+// A reduction as its author wrote it: map each element, reduce pairs, post-map the result.
+#pragma once
+#include "compiler/spec/kernel_spec.h"
+
+namespace quern {
+
+struct ReductionSpec : KernelSpec {
+    std::string map_expr, reduce_expr, post_map_expr;
+    std::string identity;                // "" where there is none
+    std::string reduce_type;             // of `a` and `b`; "" is the first output's
+    std::uint32_t accumulator_bytes = 0; // 0 where only a compiler knows
+    // What the expressions look at besides elements.
+    bool uses_position = false; // `_J`: where the element stands along the reduced axes
+    bool uses_row = false;      // `_i`: which output it belongs to
+    bool uses_in_ind = false, uses_out_ind = false;
+};
+
+// What the constructor of ReductionKernel receives, unchecked.
+struct ReductionText {
+    std::string_view in_params, out_params, map_expr, reduce_expr, post_map_expr, identity;
+    std::string_view name = "reduce_kernel";
+    std::string_view reduce_type, preamble;
+    bool reduce_dims = true;
+    std::vector<std::string> options;
+    std::string origin;
+};
+
+// Throws SpecError: what make_elementwise_spec throws, no output, an empty expression.
+[[nodiscard]] ReductionSpec make_reduction_spec(const ReductionText& text);
+
+} // namespace quern

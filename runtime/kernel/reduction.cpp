@@ -1,0 +1,369 @@
+// The call of a reduction: check, resolve, make outputs, plan, find or compile, pack, launch once
+// or twice.
+#include "runtime/kernel/reduction.h"
+
+#include "compiler/base/error.h"
+#include "compiler/base/settings.h"
+#include "compiler/codegen/reduction.h"
+#include "runtime/array/views.h"
+#include "runtime/driver/check.h"
+#include "runtime/kernel/call.h"
+#include "runtime/kernel/typed.h"
+#include "runtime/kernel/waiting.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace quern {
+namespace {
+
+// One compiled variant on one device.
+struct Loaded {
+    CUfunction function = nullptr, finish = nullptr;
+    ModuleHandle module;
+    std::vector<ReductionField> nest;
+    std::uint32_t accumulator_bytes = 0; // of a split one
+};
+
+} // namespace
+
+struct ReductionKernel::State {
+    explicit State(ReductionSpec made) : spec(std::move(made)) {}
+
+    const ReductionSpec spec;
+    mutable std::mutex mutex; // guards writing to the table and `codes`
+    TypedTable<Loaded> types;
+    std::vector<std::pair<std::string, std::string>> codes;
+
+    [[nodiscard]] std::uint32_t accumulator_bytes(const Signature& signature) const;
+    Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const ReductionVariant& variant,
+                 Device& device, void (*on_wait)(bool));
+};
+
+ReductionKernel::ReductionKernel(const ReductionText& text)
+    : ReductionKernel(make_reduction_spec(text)) {}
+ReductionKernel::ReductionKernel(ReductionSpec spec)
+    : state_(std::make_unique<State>(std::move(spec))) {}
+ReductionKernel::~ReductionKernel() = default;
+
+const ReductionSpec& ReductionKernel::spec() const noexcept { return state_->spec; }
+
+std::vector<std::pair<std::string, std::string>> ReductionKernel::cached_codes() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->codes;
+}
+
+// As far as the text tells; a structure of unknown size counts as a large one.
+std::uint32_t ReductionKernel::State::accumulator_bytes(const Signature& signature) const {
+    constexpr std::uint32_t unknown = reduction_shared_limit / reduction_block;
+    if (spec.accumulator_bytes != 0)
+        return spec.accumulator_bytes;
+    if (spec.reduce_type.empty())
+        return row(signature.params[static_cast<std::size_t>(spec.nin)].dtype).bytes;
+    for (const auto& [placeholder, spelling] : signature.placeholders)
+        if (spec.reduce_type.size() == 1 && spec.reduce_type[0] == placeholder)
+            for (const DTypeRow& known : dtype_table)
+                if (known.spelling == spelling)
+                    return known.bytes;
+    for (const DTypeRow& known : dtype_table)
+        if (known.spelling == spec.reduce_type)
+            return known.bytes;
+    const auto found = find_dtype(spec.reduce_type);
+    return found ? row(*found).bytes : unknown;
+}
+
+Loaded& ReductionKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
+                                     const ReductionVariant& variant, Device& device,
+                                     void (*on_wait)(bool)) {
+    auto loaded = std::make_unique<Loaded>();
+    CompiledKernel compiled;
+    {
+        const Waiting waiting(on_wait);
+        compiled = compile_reduction(spec, typed.signature, variant, device.arch());
+        loaded->module = load_module(device, compiled.binary, spec.name);
+        loaded->function = find_function(device, loaded->module, compiled.symbol);
+        if (variant.layout.split) {
+            loaded->finish = find_function(device, loaded->module, compiled.symbol + "_finish");
+            const std::string symbol = own_prefix(spec) + "accumulator_bytes";
+            CUdeviceptr address = 0;
+            std::size_t bytes = 0;
+            check(device.api(),
+                  device.api().cuModuleGetGlobal(&address, &bytes, loaded->module.get(),
+                                                 symbol.c_str()),
+                  "find '", symbol, "' in the binary of kernel '", spec.name, "'");
+            check(device.api(),
+                  device.api().cuMemcpyDtoH(&loaded->accumulator_bytes, address,
+                                            sizeof loaded->accumulator_bytes),
+                  "read '", symbol, "'");
+        }
+    }
+    loaded->nest = reduction_fields(variant.layout);
+    const std::lock_guard lock(mutex);
+    codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
+    return typed.variants.insert(key, std::move(loaded));
+}
+
+namespace {
+
+// A call on its way: its axes, arrays and plan.
+struct Prepared {
+    CallShape shape;
+    ParamArrays arrays;
+    std::vector<Array> made;
+    std::uint64_t reduced_axes = 0;
+    Dims kept; // the outputs' shape
+    std::array<Operand, max_operands> operands;
+    std::array<std::array<std::int64_t, 2 * max_plan_ndim>, max_operands> expanded;
+    std::size_t operand_count = 0;
+    ReductionVariant variant;
+    ReductionPlan plan;
+    bool empty = false; // no output has an element
+
+    Prepared() = default;
+    Prepared(const Prepared&) = delete;
+    Prepared& operator=(const Prepared&) = delete;
+};
+
+std::uint64_t reduced_axes(const ReductionCall& call, int ndim) {
+    if (call.all_axes)
+        return ndim >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << ndim) - 1;
+    std::uint64_t bits = 0;
+    for (const std::int64_t axis : call.axes) {
+        const std::uint64_t bit = std::uint64_t{1} << normalise_axis(axis, ndim);
+        if ((bits & bit) != 0)
+            throw ValueError("duplicate value in 'axis'");
+        bits |= bit;
+    }
+    return bits;
+}
+
+void find_shape(const ReductionSpec& spec, std::span<const Argument> args,
+                const ReductionCall& call, Prepared& prepared) {
+    const auto inputs = args.first(static_cast<std::size_t>(spec.nin));
+    bool any = false;
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+        any |= inputs[k].kind == ArgType::Kind::array && !spec.params[k].raw;
+    if (!any)
+        complain(spec, ErrorKind::value, "nothing to reduce: no input is an array that is not raw",
+                 {}, "give an array for an input without the word raw");
+    decide_shape(spec, inputs, -1, prepared.shape);
+    const CallShape& shape = prepared.shape;
+    prepared.reduced_axes = reduced_axes(call, shape.ndim);
+    std::array<std::int64_t, max_plan_ndim> extents;
+    std::size_t count = 0;
+    bool none = false; // no element behind an output
+    for (int d = 0; d < shape.ndim; ++d) {
+        const bool reduced = prepared.reduced_axes >> d & 1;
+        none |= reduced && shape.extents[d] == 0;
+        prepared.empty |= !reduced && shape.extents[d] == 0;
+        if (!reduced)
+            extents[count++] = shape.extents[d];
+        else if (call.keepdims)
+            extents[count++] = 1;
+    }
+    prepared.kept = Dims(std::span(extents.data(), count));
+    if (none && spec.identity.empty())
+        throw ValueError(
+            join("zero-size array to reduction operation ", spec.name, " which has no identity"));
+}
+
+void take_outputs(const ReductionSpec& spec, const Signature& signature,
+                  std::span<const Argument> args, Device& device, CUstream stream,
+                  Prepared& prepared) {
+    const std::size_t given = args.size();
+    prepared.made.reserve(static_cast<std::size_t>(spec.nout));
+    for (std::size_t k = 0; k < spec.params.size(); ++k) {
+        const bool missing = k >= given || args[k].kind == ArgType::Kind::missing;
+        if (!missing) {
+            prepared.arrays[k] = args[k].array;
+        } else {
+            prepared.made.push_back(
+                Array::empty(device, signature.params[k].dtype, prepared.kept, stream));
+            prepared.arrays[k] = &prepared.made.back();
+        }
+        if (!missing && spec.params[k].output && !(args[k].array->shape() == prepared.kept))
+            complain(spec, ErrorKind::value,
+                     join("Out shape is mismatched: '", spec.params[k].name, "' is ",
+                          format_shape(args[k].array->shape()), ", the result is ",
+                          format_shape(prepared.kept)),
+                     {static_cast<int>(k)}, "give an output of exactly the result's shape");
+    }
+}
+
+// Outputs gain an axis of extent 1 for each that is reduced.
+void list_operands(const ReductionSpec& spec, bool keepdims, Prepared& prepared) {
+    const int ndim = prepared.shape.ndim;
+    for (std::size_t k = 0; k < spec.params.size(); ++k) {
+        const Array* array = prepared.arrays[k];
+        if (array == nullptr)
+            continue;
+        if (spec.params[k].raw) {
+            prepared.variant.raw.push_back(raw_layout(*array));
+            continue;
+        }
+        Operand& operand = prepared.operands[prepared.operand_count];
+        operand = {array->shape().data(),     array->strides().data(), array->ndim(),
+                   row(array->dtype()).bytes, array->address(),        spec.params[k].output};
+        if (operand.output && !keepdims) {
+            auto& store = prepared.expanded[prepared.operand_count];
+            for (int d = 0, own = 0; d < ndim; ++d) {
+                const bool reduced = prepared.reduced_axes >> d & 1;
+                store[static_cast<std::size_t>(d)] = reduced ? 1 : operand.shape[own];
+                store[static_cast<std::size_t>(max_plan_ndim + d)] =
+                    reduced ? 0 : operand.strides[own];
+                own += !reduced;
+            }
+            operand.shape = store.data();
+            operand.strides = store.data() + max_plan_ndim;
+            operand.ndim = ndim;
+        }
+        ++prepared.operand_count;
+    }
+}
+
+void make_plan(const ReductionSpec& spec, const Device& device, const ReductionCall& call,
+               std::uint32_t accumulator_bytes, Prepared& prepared) {
+    ReductionRequest request;
+    request.shape = {prepared.shape.extents, static_cast<std::size_t>(prepared.shape.ndim)};
+    request.reduced = prepared.reduced_axes;
+    request.operands = {prepared.operands.data(), prepared.operand_count};
+    request.target = device.arch().target;
+    request.processors = device.properties().multiprocessors;
+    request.accumulator_bytes = accumulator_bytes;
+    request.keep_reduced_order = spec.uses_position;
+    request.keep_kept_order = spec.uses_row;
+    request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
+    request.force_splits = call.splits;
+    if (!plan_reduction(request, prepared.plan))
+        throw ValueError(join("kernel '", spec.name, "': ", prepared.operand_count, " arrays of ",
+                              prepared.shape.ndim,
+                              " axes that cannot be merged are too many for one kernel; copy some "
+                              "of them to C order first"));
+    prepared.variant.layout = prepared.plan.layout;
+}
+
+ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
+    const ReductionLayout& layout = variant.layout;
+    ByteKey key;
+    key.add(static_cast<std::uint8_t>(device.index()));
+    key.add(static_cast<std::uint8_t>(device.index() >> 8));
+    for (const RawLayout& raw : variant.raw)
+        add_raw(raw, key);
+    key.add(static_cast<std::uint8_t>(static_cast<int>(layout.strategy) | layout.wide << 1 |
+                                      layout.masked << 2 | layout.drifts << 3 | layout.split << 4));
+    key.add(layout.kept_ndim);
+    key.add(layout.reduced_ndim);
+    key.add(layout.lanes);
+    key.add(layout.batch_rows);
+    for (std::size_t k = 0; k < layout.operand_count; ++k)
+        key.add(static_cast<std::uint8_t>(layout.access[k]));
+    return key;
+}
+
+void pack(const ReductionSpec& spec, const Typed<Loaded>& typed, std::span<const Argument> args,
+          const Loaded& loaded, const Prepared& prepared, std::uint64_t partial,
+          PackedParameters& parameters) {
+    const ReductionPlan& plan = prepared.plan;
+    parameters.add_arguments(typed.signature, args, prepared.arrays);
+    if (spec.uses_in_ind || spec.uses_out_ind) {
+        std::array<std::int64_t, max_plan_ndim> shape; // reduced axes first, as CuPy has them
+        const auto kept = plan.shape.begin() + plan.layout.kept_ndim;
+        const auto end = std::copy(plan.shape.begin(), kept,
+                                   std::copy(kept, kept + plan.layout.reduced_ndim, shape.begin()));
+        parameters.add_indexer({shape.data(), static_cast<std::size_t>(end - shape.begin())});
+        parameters.add_indexer({plan.shape.data(), plan.layout.kept_ndim});
+    }
+    if (plan.layout.split)
+        parameters.add_pointer(partial);
+    parameters.add_nest(loaded.nest, plan);
+}
+
+} // namespace
+
+std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
+                                               const ReductionCall& call,
+                                               void (*on_wait)(bool entering)) {
+    State& state = *state_;
+    const ReductionSpec& spec = state.spec;
+    Typed<Loaded>& typed = state.types.find_or_resolve(spec, args, state.mutex);
+    Device& device = device_of_call(spec, args);
+    const CUstream stream = call.has_stream ? call.stream : current_stream(device);
+
+    Prepared prepared;
+    find_shape(spec, args, call, prepared);
+    take_outputs(spec, typed.signature, args, device, stream, prepared);
+    if (prepared.empty)
+        return std::move(prepared.made);
+    list_operands(spec, call.keepdims, prepared);
+    make_plan(spec, device, call, state.accumulator_bytes(typed.signature), prepared);
+    const ByteKey key = variant_key(device, prepared.variant);
+    Loaded* loaded = typed.variants.find(key);
+    if (loaded != nullptr)
+        process_cache().count_memory_hit();
+    else
+        loaded = &state.load(typed, key, prepared.variant, device, on_wait);
+
+    const ReductionPlan& plan = prepared.plan;
+    std::optional<Array> partial;
+    if (plan.layout.split)
+        partial = Array::empty(
+            device, DType::uint8,
+            Dims{plan.outputs * plan.splits * static_cast<std::int64_t>(loaded->accumulator_bytes)},
+            stream);
+    PackedParameters parameters(spec);
+    pack(spec, typed, args, *loaded, prepared, partial ? partial->address() : 0, parameters);
+
+    device.make_current();
+    if (settings().show_launch) [[unlikely]]
+        std::fprintf(stderr, "quern: launch %s on %s: %s, grid %u, block %u, splits %lld\n",
+                     spec.name.c_str(), device.name().c_str(), describe(plan.layout).c_str(),
+                     plan.grid, plan.block, static_cast<long long>(plan.splits));
+    {
+        const Waiting waiting(device.is_cpu() && plan.grid > 1 ? on_wait : nullptr);
+        check(device.api(),
+              device.api().cuLaunchKernel(loaded->function, plan.grid, 1, 1, plan.block, 1, 1, 0,
+                                          stream, parameters.data(), nullptr),
+              "launch kernel '", spec.name, "' with grid ", plan.grid, " and block ", plan.block,
+              " on ", device.name());
+        if (plan.layout.split)
+            check(device.api(),
+                  device.api().cuLaunchKernel(loaded->finish, plan.finish_grid, 1, 1,
+                                              plan.finish_block, 1, 1, 0, stream, parameters.data(),
+                                              nullptr),
+                  "launch the second kernel of '", spec.name, "' on ", device.name());
+    }
+    MemoryPool& pool = pool_of(device);
+    for (std::size_t k = 0; k < spec.params.size(); ++k)
+        if (prepared.arrays[k] != nullptr)
+            pool.note_use(*prepared.arrays[k]->buffer().get(), stream);
+    return std::move(prepared.made);
+}
+
+std::string ReductionKernel::explain(std::span<const Argument> args, const ReductionCall& call) {
+    State& state = *state_;
+    const ReductionSpec& spec = state.spec;
+    Typed<Loaded>& typed = state.types.find_or_resolve(spec, args, state.mutex);
+    Device& device = device_of_call(spec, args);
+    Prepared prepared;
+    find_shape(spec, args, call, prepared);
+    take_outputs(spec, typed.signature, args, device, current_stream(device), prepared);
+    std::string text = join("kernel '", spec.name, "' on ", device.name(), ": ");
+    if (prepared.empty)
+        return text + "nothing to do, the result is empty";
+    list_operands(spec, call.keepdims, prepared);
+    make_plan(spec, device, call, state.accumulator_bytes(typed.signature), prepared);
+    const ReductionPlan& plan = prepared.plan;
+    text += join(plan.outputs, " outputs of ", plan.reduced,
+                 " elements\n  plan: ", describe(plan.layout), "\n  launch: ", spec.name, ", ",
+                 plan.grid, " blocks of ", plan.block, " threads");
+    if (!device.is_cpu())
+        text += join(", ", 1 << plan.group_bits,
+                     plan.layout.strategy == ReductionStrategy::rows ? " threads a row"
+                                                                     : " threads across columns");
+    if (plan.layout.split)
+        text += join("; ", plan.splits, " blocks share an output\n  launch: ", spec.name,
+                     "_finish, ", plan.finish_grid, " blocks of ", plan.finish_block, " threads");
+    return text;
+}
+
+} // namespace quern
