@@ -5,6 +5,8 @@
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/reduction.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/reduction_table.h"
+#include "compiler/resolve/promote.h"
 #include "compiler/spec/declared.h"
 
 namespace quern {

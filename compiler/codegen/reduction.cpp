@@ -52,6 +52,8 @@ void ReductionEmitter::head() {
             ? spec_.reduce_type
             : type_in_kernel(spec_, signature_, static_cast<std::size_t>(spec_.nin));
     out_.line("typedef ", type, " _type_reduce;");
+    if (!spec_.inner_type.empty())
+        out_.line("typedef ", spec_.inner_type, " ", own("inner"), ";");
     if (layout_.split) // its size, for whoever makes room for partial results
         out_.line("extern \"C\" { __device__ unsigned int ", own("accumulator_bytes"),
                   " = sizeof(_type_reduce); }");
@@ -144,6 +146,22 @@ std::string ReductionEmitter::identity() const {
     return spec_.identity.empty() ? "_type_reduce()" : own("identity()");
 }
 
+std::string ReductionEmitter::inner_type() const {
+    return spec_.inner_type.empty() ? "_type_reduce" : own("inner");
+}
+
+std::string ReductionEmitter::inner_join() const {
+    return spec_.inner_type.empty() ? own("join") : own("join_inner");
+}
+
+std::string ReductionEmitter::inner_identity() const {
+    return spec_.inner_type.empty() ? identity() : join(own("inner"), "(", identity(), ")");
+}
+
+std::string ReductionEmitter::widened(const std::string& sum) const {
+    return spec_.inner_type.empty() ? sum : join("static_cast<_type_reduce>(", sum, ")");
+}
+
 void ReductionEmitter::lambdas() {
     if (!spec_.identity.empty()) {
         out_.open("const auto ", own("identity"), " = [&]() -> _type_reduce");
@@ -151,10 +169,15 @@ void ReductionEmitter::lambdas() {
         out_.user(identity_label, spec_.identity, ");");
         out_.close(";");
     }
-    out_.open("const auto ", own("join"), " = [&](_type_reduce a, _type_reduce b) -> _type_reduce");
-    out_.line("return (");
-    out_.user(reduce_label, spec_.reduce_expr, ");");
-    out_.close(";");
+    const auto join_of = [&](const std::string& name, const std::string& type) {
+        out_.open("const auto ", name, " = [&](", type, " a, ", type, " b) -> ", type);
+        out_.line("return (");
+        out_.user(reduce_label, spec_.reduce_expr, ");");
+        out_.close(";");
+    };
+    join_of(own("join"), "_type_reduce");
+    if (!spec_.inner_type.empty())
+        join_of(own("join_inner"), own("inner"));
 }
 
 // Writes the outputs of one row from its accumulator.
@@ -213,14 +236,14 @@ void ReductionEmitter::map_value(const std::string& position, const std::string&
         out_.line("_in_ind.set(_J * static_cast<ptrdiff_t>(", nest("outputs"), ") + _i);");
     if (spec_.uses_out_ind)
         out_.line("_out_ind.set(_i);");
-    out_.line("const _type_reduce ", own("value"), " = static_cast<_type_reduce>(");
+    out_.line("const ", inner_type(), " ", own("value"), " = static_cast<", inner_type(), ">(");
     out_.user(map_label, spec_.map_expr, ");");
 }
 
 void ReductionEmitter::accumulate(const std::string& into, const std::string& position,
                                   const std::string& row) {
     map_value(position, row);
-    out_.line(into, " = ", own("join"), "(", into, ", ", own("value"), ");");
+    out_.line(into, " = ", inner_join(), "(", into, ", ", own("value"), ");");
 }
 
 // What becomes of a finished accumulator: a partial result, or the outputs.

@@ -29,6 +29,7 @@ void ReductionEmitter::unit_loop() {
 
 void ReductionEmitter::cpu_rows() {
     constexpr int steps_of_a_lane = 128; // before its sum is folded into the others
+    constexpr int loose_limit = 256;     // the same for elements one by one
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
     unit_loop();
     split_axes(own("tile"), 0, n, "");
@@ -39,7 +40,7 @@ void ReductionEmitter::cpu_rows() {
             ";");
     out_.line("quern::Pairwise<_type_reduce, decltype(", own("join"), ")> ", own("sums"), "(",
               own("join"), ", ", identity(), ");");
-    out_.line("_type_reduce ", own("loose"), " = ", identity(), ";");
+    out_.line(inner_type(), " ", own("loose"), " = ", inner_identity(), ";");
     out_.line(signed_, " ", own("loose_count"), " = 0;");
     out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
               own("end"), ";)");
@@ -61,8 +62,8 @@ void ReductionEmitter::cpu_rows() {
                   m > 1 ? at_byte(own("line_" + name(ref)), "0" + offset(ref, n, n + m - 1))
                         : own("line_" + name(ref)),
                   ";");
-    out_.open("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"),
-              ") -> _type_reduce");
+    out_.open("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") -> ",
+              inner_type());
     for (const OperandRef& ref : inputs_) {
         const std::string from = own("from_" + name(ref));
         out_.line("const ", type(ref), "& ", name(ref), " = ",
@@ -78,33 +79,41 @@ void ReductionEmitter::cpu_rows() {
     out_.line(signed_, " ", own("j"), " = ", own("from"), ";");
     if (lanes > 1) {
         out_.open("while (", own("to"), " - ", own("j"), " >= ", lanes, ")");
-        out_.line("_type_reduce ", own("lane"), "[", lanes, "];");
+        out_.line(inner_type(), " ", own("lane"), "[", lanes, "];");
         out_.line("for (int ", own("l"), " = 0; ", own("l"), " < ", lanes, "; ++", own("l"), ") ",
-                  own("lane"), "[", own("l"), "] = ", identity(), ";");
+                  own("lane"), "[", own("l"), "] = ", inner_identity(), ";");
         out_.line("const ", signed_, " ", own("packs"), " = (", own("to"), " - ", own("j"), ") / ",
                   lanes, ", ", own("stop"), " = ", own("j"), " + (", own("packs"), " < ",
                   steps_of_a_lane, " ? ", own("packs"), " : ", steps_of_a_lane, ") * ", lanes, ";");
         out_.open("for (; ", own("j"), " < ", own("stop"), "; ", own("j"), " += ", lanes, ")");
         out_.line("QUERN_INDEPENDENT");
         out_.line("for (int ", own("l"), " = 0; ", own("l"), " < ", lanes, "; ++", own("l"), ") ",
-                  own("lane"), "[", own("l"), "] = ", own("join"), "(", own("lane"), "[", own("l"),
+                  own("lane"), "[", own("l"), "] = ", inner_join(), "(", own("lane"), "[", own("l"),
                   "], ", own("at"), "(", own("j"), " + ", own("l"), "));");
         out_.close();
-        out_.line(own("sums"), ".add(quern::fold_lanes<", lanes, ">(", own("lane"), ", ",
-                  own("join"), "));");
+        out_.line(
+            own("sums"), ".add(",
+            widened(join("quern::fold_lanes<", lanes, ">(", own("lane"), ", ", inner_join(), ")")),
+            ");");
         out_.close();
     }
-    out_.line("for (; ", own("j"), " < ", own("to"), "; ++", own("j"), ") ", own("loose"), " = ",
-              own("join"), "(", own("loose"), ", ", own("at"), "(", own("j"), ")), ++",
-              own("loose_count"), ";");
-    out_.open("if (", own("loose_count"), " >= 256)");
-    out_.line(own("sums"), ".add(", own("loose"), ");");
-    out_.line(own("loose"), " = ", identity(), ";");
+    out_.open("while (", own("j"), " < ", own("to"), ")");
+    out_.line("const ", signed_, " ", own("room"), " = ", own("to"), " - ", own("j"), " < ",
+              loose_limit, " ? ", own("to"), " - ", own("j"), " : ", loose_limit, ", ", own("stop"),
+              " = ", own("j"), " + ", own("room"), ";");
+    out_.line("for (; ", own("j"), " < ", own("stop"), "; ++", own("j"), ") ", own("loose"), " = ",
+              inner_join(), "(", own("loose"), ", ", own("at"), "(", own("j"), "));");
+    out_.line(own("loose_count"), " += ", own("room"), ";");
+    out_.open("if (", own("loose_count"), " >= ", loose_limit, ")");
+    out_.line(own("sums"), ".add(", widened(own("loose")), ");");
+    out_.line(own("loose"), " = ", inner_identity(), ";");
     out_.line(own("loose_count"), " = 0;");
+    out_.close();
     out_.close();
     out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
-    out_.line("if (", own("loose_count"), " > 0) ", own("sums"), ".add(", own("loose"), ");");
+    out_.line("if (", own("loose_count"), " > 0) ", own("sums"), ".add(", widened(own("loose")),
+              ");");
     out_.line("const _type_reduce ", own("all"), " = ", own("sums"), ".total();");
     out_.line(result(own("tile"), own("all")));
     out_.close();
@@ -112,7 +121,7 @@ void ReductionEmitter::cpu_rows() {
 
 void ReductionEmitter::cpu_columns() {
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim;
-    out_.line("_type_reduce ", own("sum"), "[", cpu_column_tile, "];");
+    out_.line(inner_type(), " ", own("sum"), "[", cpu_column_tile, "];");
     unit_loop();
     out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
               ");");
@@ -123,7 +132,7 @@ void ReductionEmitter::cpu_columns() {
               own("count"), " = ", own("high"), " - ", own("low"), ";");
     split_axes(own("outer"), 0, n - 1, "");
     out_.line("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
-              own("j"), ") ", own("sum"), "[", own("j"), "] = ", identity(), ";");
+              own("j"), ") ", own("sum"), "[", own("j"), "] = ", inner_identity(), ";");
     out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
               own("end"), "; ++", own("step"), ")");
     split_axes(own("step"), n, n + m, "_step");
@@ -156,7 +165,7 @@ void ReductionEmitter::cpu_columns() {
     out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
               own("j"), ")");
     out_.line("const ", index_, " ", own("row"), " = ", row, ";");
-    out_.line(result(own("row"), join(own("sum"), "[", own("j"), "]")));
+    out_.line(result(own("row"), widened(join(own("sum"), "[", own("j"), "]"))));
     out_.close();
     out_.close();
 }

@@ -65,6 +65,11 @@ class ReductionEmitter {
     void map_value(const std::string& position, const std::string& row);
     [[nodiscard]] std::string result(const std::string& row, const std::string& value) const;
     [[nodiscard]] std::string identity() const;
+    // A thread's own sums may be narrower.
+    [[nodiscard]] std::string inner_type() const;
+    [[nodiscard]] std::string inner_join() const;
+    [[nodiscard]] std::string inner_identity() const;
+    [[nodiscard]] std::string widened(const std::string& sum) const;
 
     // GPU
     void gpu_rows();

@@ -80,9 +80,9 @@ void ReductionEmitter::gpu_rows() {
               " = blockDim.x >> ", nest("group_bits"), ";");
     out_.line("const ", index_, " ", own("row"), " = ", own("tile"), " * ", own("lines"), " * ",
               int{layout_.batch_rows}, " + (threadIdx.x >> ", nest("group_bits"), ");");
-    out_.line("_type_reduce ", own("sum"), "[", by_rows ? batch : accumulators, "];");
+    out_.line(inner_type(), " ", own("sum"), "[", by_rows ? batch : accumulators, "];");
     each_batch("q", by_rows ? batch : accumulators);
-    out_.line(own("sum"), "[q] = ", identity(), ";");
+    out_.line(own("sum"), "[q] = ", inner_identity(), ";");
     out_.close();
 
     const auto row_pointers = [&] { // own(line_<input>): where the row begins
@@ -175,15 +175,13 @@ void ReductionEmitter::gpu_rows() {
     out_.close();
     out_.close();
 
-    if (!by_rows) {
-        for (int half = accumulators / 2; half > 0; half /= 2)
-            for (int k = 0; k < half; ++k)
-                out_.line(own("sum"), "[", k, "] = ", own("join"), "(", own("sum"), "[", k, "], ",
-                          own("sum"), "[", k + half, "]);");
-    }
     each_batch(b, by_rows ? batch : 1);
-    out_.line("const _type_reduce ", own("all"), " = quern::join_threads(", own("sum"), "[", b,
-              "], ", nest("group_bits"), ", ", own("join"), ", ", own("slots"), ");");
+    out_.line("_type_reduce ", own("own"), " = ", widened(join(own("sum"), "[", b, "]")), ";");
+    for (int k = 1; !by_rows && k < accumulators; ++k)
+        out_.line(own("own"), " = ", own("join"), "(", own("own"), ", ",
+                  widened(join(own("sum"), "[", k, "]")), ");");
+    out_.line("const _type_reduce ", own("all"), " = quern::join_threads(", own("own"), ", ",
+              nest("group_bits"), ", ", own("join"), ", ", own("slots"), ");");
     out_.line("const ", index_, " ", own("mine"), " = ", own("row"), " + ", b, " * ", own("lines"),
               ";");
     out_.line("if (", own("thread"), " == 0 && ", own("mine"), " < ", nest("outputs"), ") ",
@@ -225,9 +223,9 @@ void ReductionEmitter::gpu_columns() {
                   at_byte(own("data_" + name(ref)),
                           join(nest(name(ref) + "_start"), offset(ref, 0, n - 1))),
                   ";");
-    out_.line("_type_reduce ", own("sum"), "[", lanes, "];");
+    out_.line(inner_type(), " ", own("sum"), "[", lanes, "];");
     each_batch("q", lanes);
-    out_.line(own("sum"), "[q] = ", identity(), ";");
+    out_.line(own("sum"), "[q] = ", inner_identity(), ";");
     out_.close();
     out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", own("end"), " : 0;");
     out_.open("for (", index_, " ", own("turn"), " = ", own("begin"), " + ", own("line"), "; ",
@@ -271,7 +269,8 @@ void ReductionEmitter::gpu_columns() {
     out_.close();
     out_.close();
 
-    const std::string mine = own("sum") + "[" + own("lane") + "]";
+    const std::string mine = own("own") + "[" + own("lane") + "]";
+    out_.line("_type_reduce ", own("own"), "[", lanes, "];");
     const auto each_lane = [&](auto&& body) {
         out_.line("#pragma unroll");
         out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++",
@@ -279,6 +278,8 @@ void ReductionEmitter::gpu_columns() {
         body();
         out_.close();
     };
+    each_lane(
+        [&] { out_.line(mine, " = ", widened(join(own("sum"), "[", own("lane"), "]")), ";"); });
     const auto slot = [&](const std::string& thread) { // lanes apart: neighbours in other banks
         return join(own("slots"), "[", own("lane"), " * ", reduction_block, " + ", thread, "]");
     };

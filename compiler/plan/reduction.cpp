@@ -221,11 +221,17 @@ std::int64_t smallest_item(const ReductionNest& nest, const ReductionRequest& re
     return smallest;
 }
 
+bool exceeds(const ReductionRequest& request, const ReductionPlan& plan) {
+    return request.most_steps > 0 && plan.steps > request.most_steps;
+}
+
 // Cuts `steps` for `wanted` blocks, each a multiple of `unit`.
 void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int64_t unit,
                  ReductionPlan& plan) {
     if (request.force_splits > 0)
         wanted = request.force_splits;
+    if (request.most_steps > 0)
+        wanted = std::max(wanted, ceil_div(plan.steps, request.most_steps));
     wanted = std::clamp<std::int64_t>(wanted, 1, 1 << 16);
     plan.chunk = std::max<std::int64_t>(ceil_div(ceil_div(plan.steps, wanted), unit) * unit, 1);
     plan.splits = std::max<std::int64_t>(ceil_div(plan.steps, plan.chunk), 1);
@@ -258,7 +264,7 @@ void plan_gpu_rows(const ReductionRequest& request, ReductionNest& nest, Reducti
     if (request.force_splits > 1 || (few && plan.steps >= 32 * 8))
         plan.group_bits = block_bits;
     if (plan.group_bits == block_bits &&
-        (request.force_splits > 0 ||
+        (request.force_splits > 0 || exceeds(request, plan) ||
          (plan.outputs < blocks && plan.steps > std::int64_t{32} * reduction_block)))
         split_steps(request,
                     std::min(ceil_div(blocks, plan.outputs), plan.steps / (8 * reduction_block)),
@@ -282,7 +288,7 @@ void plan_gpu_columns(const ReductionRequest& request, ReductionNest& nest, Redu
                static_cast<int>(std::bit_ceil(std::max(request.accumulator_bytes, 1u))));
     int shift = 0;
     layout.lanes = static_cast<std::uint8_t>(
-        choose_lanes(nest, request, plan, axis, std::min(most, 8), shift));
+        choose_lanes(nest, request, plan, axis, std::min(most, 16), shift));
     plan.shift = shift;
     layout.masked = shift > 0 || length % layout.lanes != 0;
     plan.steps = plan.reduced;
@@ -297,7 +303,8 @@ void plan_gpu_columns(const ReductionRequest& request, ReductionNest& nest, Redu
                        heights = reduction_block / width;
     plan.tiles_along = ceil_div(packs, width);
     plan.tiles = rows * plan.tiles_along;
-    if (request.force_splits > 0 || (plan.tiles < blocks && plan.steps > 32 * heights))
+    if (request.force_splits > 0 || (plan.tiles < blocks && plan.steps > 32 * heights) ||
+        exceeds(request, plan))
         split_steps(request, std::min(ceil_div(blocks, plan.tiles), plan.steps / (8 * heights)),
                     heights, plan);
     else
@@ -327,7 +334,8 @@ void plan_cpu(const ReductionRequest& request, const ReductionNest& nest, Reduct
     const std::int64_t wanted =
         std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
     plan.chunk = plan.steps;
-    if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4096))
+    if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4096) ||
+        exceeds(request, plan))
         split_steps(request, std::min(ceil_div(wanted, plan.tiles), plan.steps / 2048), 1024, plan);
     plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
     plan.block = 1;

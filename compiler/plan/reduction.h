@@ -68,6 +68,7 @@ struct ReductionRequest {
     bool keep_reduced_order = false; // positions along the reduced axes are seen
     bool keep_kept_order = false;    // positions among the outputs are seen
     bool keep_axes = false;          // reduce_dims=False
+    std::int64_t most_steps = 0; // a thread may take at most so many, for its sum is narrow; 0: any
     // For experiments: 0 leaves the choice to the plan.
     int force_splits = 0;
 };

@@ -23,8 +23,7 @@ struct Placeholder {
 
 class Resolver {
   public:
-    Resolver(const KernelSpec& spec, std::span<const ArgType> args)
-        : spec_(spec), args_(args) {
+    Resolver(const KernelSpec& spec, std::span<const ArgType> args) : spec_(spec), args_(args) {
         for (int k = 0; k < count(); ++k)
             if (param(k).placeholder != 0)
                 slot(param(k).placeholder).users.push_back(k);

@@ -41,9 +41,9 @@ ReductionSpec make_reduction_spec(const ReductionText& text) {
     check_expression(spec, "reduce_expr", text.reduce_expr, "an expression of a and b, \"a + b\"");
     check_expression(spec, "post_map_expr", text.post_map_expr,
                      "an assignment to the outputs from a, \"y = a\"");
-    const std::string bodies = join(spec.map_expr, "\n;\n", spec.reduce_expr, "\n;\n",
-                                    spec.post_map_expr, "\n;\n", spec.identity, "\n;\n",
-                                    spec.reduce_type, "\n;\n");
+    const std::string bodies =
+        join(spec.map_expr, "\n;\n", spec.reduce_expr, "\n;\n", spec.post_map_expr, "\n;\n",
+             spec.identity, "\n;\n", spec.reduce_type, "\n;\n");
     spec.facts = find_body_facts({bodies, {}, {}, spec.preamble, spec.options}, spec.params);
     const auto has = [&](std::string_view word) {
         return std::binary_search(spec.facts.identifiers.begin(), spec.facts.identifiers.end(),

@@ -8,6 +8,8 @@ struct ReductionSpec : KernelSpec {
     std::string map_expr, reduce_expr, post_map_expr;
     std::string identity;                // "" where there is none
     std::string reduce_type;             // of `a` and `b`; "" is the first output's
+    std::string inner_type;              // a narrower type that a thread's own sum fits in, or ""
+    bool refuses_empty = false;          // there is a value to start from, but none for no elements
     std::uint32_t accumulator_bytes = 0; // 0 where only a compiler knows
     // What the expressions look at besides elements.
     bool uses_position = false; // `_J`: where the element stands along the reduced axes

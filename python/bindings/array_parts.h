@@ -51,6 +51,7 @@ void release_buffer(PyObject* self, Py_buffer* view);
 // Each attaches its methods to ndarray and its functions to the module.
 void bind_array_views(pybind11::module_& module, pybind11::handle type);
 void bind_array_values(pybind11::module_& module, pybind11::handle type);
+void bind_array_reductions(pybind11::module_& module, pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
 void bind_array_interop(pybind11::handle type);
 void bind_array_dlpack(pybind11::module_& module, pybind11::handle type);

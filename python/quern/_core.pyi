@@ -86,6 +86,105 @@ class ndarray:
     def transpose(self, *axes: Shape | None) -> ndarray: ...
     def swapaxes(self, axis1: int, axis2: int) -> ndarray: ...
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray: ...
+    def sum(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def prod(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def max(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def min(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+        initial: Number | None = None,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def any(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+        *,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def all(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+        *,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def argmax(
+        self,
+        axis: int | None = None,
+        out: ndarray | None = None,
+        *,
+        keepdims: bool = False,
+    ) -> ndarray: ...
+    def argmin(
+        self,
+        axis: int | None = None,
+        out: ndarray | None = None,
+        *,
+        keepdims: bool = False,
+    ) -> ndarray: ...
+    def ptp(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+    ) -> ndarray: ...
+    def mean(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: ndarray | None = None,
+        keepdims: bool = False,
+        *,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def var(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: ndarray | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
+    def std(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: ndarray | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: ndarray | bool = True,
+    ) -> ndarray: ...
     def __getitem__(self, key: BasicIndex | tuple[BasicIndex, ...]) -> ndarray: ...
     def __setitem__(self, key: BasicIndex | tuple[BasicIndex, ...], value: object) -> None: ...
     def __len__(self) -> int: ...
@@ -326,6 +425,94 @@ class ElementwiseKernel:
     def cached_codes(self) -> dict[Any, str]: ...
     @property
     def cached_code(self) -> str: ...
+
+
+class ReductionKernel:
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        map_expr: str,
+        reduce_expr: str,
+        post_map_expr: str,
+        identity: str | float | None,
+        name: str = "reduce_kernel",
+        reduce_type: str | None = None,
+        reduce_dims: bool = True,
+        preamble: str = "",
+        options: Sequence[str] = (),
+    ) -> None: ...
+    def __call__(
+        self,
+        *args: object,
+        out: Any = None,
+        axis: int | tuple[int, ...] | None = None,
+        keepdims: bool = False,
+        stream: StreamLike = None,
+        splits: int = 0,
+    ) -> Any: ...
+    def explain(
+        self,
+        *args: object,
+        out: Any = None,
+        axis: int | tuple[int, ...] | None = None,
+        keepdims: bool = False,
+        stream: StreamLike = None,
+        splits: int = 0,
+    ) -> str: ...
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def in_params(self) -> tuple[ParameterInfo, ...]: ...
+    @property
+    def out_params(self) -> tuple[ParameterInfo, ...]: ...
+    @property
+    def params(self) -> tuple[ParameterInfo, ...]: ...
+    @property
+    def nin(self) -> int: ...
+    @property
+    def nout(self) -> int: ...
+    @property
+    def nargs(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def map_expr(self) -> str: ...
+    @property
+    def reduce_expr(self) -> str: ...
+    @property
+    def post_map_expr(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def reduce_type(self) -> str: ...
+    @property
+    def reduce_dims(self) -> bool: ...
+    @property
+    def preamble(self) -> str: ...
+    @property
+    def cached_codes(self) -> dict[str, str]: ...
+    @property
+    def cached_code(self) -> str: ...
+
+def reduce(
+    name: str,
+    a: ndarray,
+    axis: int | tuple[int, ...] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+    ddof: float = 0,
+) -> ndarray: ...
+def explain_reduce(
+    name: str,
+    a: ndarray,
+    axis: int | tuple[int, ...] | None = None,
+    dtype: npt.DTypeLike | None = None,
+    keepdims: bool = False,
+) -> str: ...
 
 class RawKernel:
     def __init__(

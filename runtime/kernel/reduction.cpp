@@ -4,7 +4,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/settings.h"
-#include "compiler/codegen/reduction.h"
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
@@ -162,7 +161,7 @@ void find_shape(const ReductionSpec& spec, std::span<const Argument> args,
             extents[count++] = 1;
     }
     prepared.kept = Dims(std::span(extents.data(), count));
-    if (none && spec.identity.empty())
+    if (none && (spec.identity.empty() || spec.refuses_empty))
         throw ValueError(
             join("zero-size array to reduction operation ", spec.name, " which has no identity"));
 }
@@ -233,6 +232,7 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.keep_reduced_order = spec.uses_position;
     request.keep_kept_order = spec.uses_row;
     request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
+    request.most_steps = spec.inner_type.empty() ? 0 : std::int64_t{1} << 22;
     request.force_splits = call.splits;
     if (!plan_reduction(request, prepared.plan))
         throw ValueError(join("kernel '", spec.name, "': ", prepared.operand_count, " arrays of ",

@@ -1,7 +1,6 @@
 // What kernels of named parameters keep for each list of argument types and each variant on a
 // device.
 #pragma once
-#include "compiler/codegen/parts.h"
 #include "compiler/compile.h"
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/argument.h"

@@ -1,0 +1,106 @@
+// The rules by which a reduction's types close: NumPy's results, accumulators at least as wide.
+#include "compiler/ops/reduction_table.h"
+
+#include "compiler/base/error.h"
+#include "compiler/base/text.h"
+
+#include <algorithm>
+
+namespace quern {
+namespace {
+
+bool is_integer(DType dtype) {
+    return row(dtype).kind == Kind::boolean || row(dtype).kind == Kind::signed_integer ||
+           row(dtype).kind == Kind::unsigned_integer;
+}
+
+DType platform_integer(DType dtype) {
+    return row(dtype).kind == Kind::unsigned_integer ? DType::uint64 : DType::int64;
+}
+
+DType accumulating(DType dtype) { // two-byte floats in float
+    return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
+}
+
+DType real_of(DType dtype) {
+    return dtype == DType::complex64    ? DType::float32
+           : dtype == DType::complex128 ? DType::float64
+                                        : dtype;
+}
+
+} // namespace
+
+ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype, bool counted) {
+    const ReductionRow& wanted = row(op);
+    ReductionTyping types;
+    types.value = dtype.value_or(in);
+    const auto accumulate_in = [&](DType accumulator) {
+        types.accumulator = row(accumulator).spelling;
+        types.accumulator_bytes = row(accumulator).bytes;
+    };
+    switch (wanted.types) {
+    case ReductionTypes::total:
+        if (!dtype && is_integer(in)) {
+            types.result = platform_integer(in);
+            if (row(in).bytes == 1 && wanted.name.ends_with("sum"))
+                types.inner = row(in).kind == Kind::unsigned_integer ? "unsigned int" : "int";
+        } else {
+            types.result = types.value;
+        }
+        accumulate_in(accumulating(types.result));
+        break;
+    case ReductionTypes::same:
+        types.result = types.value;
+        accumulate_in(types.value);
+        if (op == Reduction::ptp) {
+            if (types.value == DType::boolean)
+                throw TypeError("numpy boolean subtract, the `-` operator, is not supported, use "
+                                "the bitwise_xor, the `^` operator, or the logical_xor function "
+                                "instead.");
+            types.accumulator = "quern::Span<quern_value>";
+            types.accumulator_bytes *= 2;
+        }
+        break;
+    case ReductionTypes::truth:
+        types.value = types.result = DType::boolean;
+        types.accumulator = "bool";
+        types.accumulator_bytes = 1;
+        break;
+    case ReductionTypes::place:
+        types.result =
+            op == Reduction::nanmax || op == Reduction::nanmin ? types.value : DType::int64;
+        types.accumulator = "quern::Placed<quern_value>";
+        types.accumulator_bytes = 8 + std::max<std::uint32_t>(row(types.value).bytes, 8);
+        break;
+    case ReductionTypes::count:
+        types.result = DType::int64;
+        accumulate_in(DType::int64);
+        types.inner = "int";
+        break;
+    case ReductionTypes::average:
+        if (!dtype && is_integer(in))
+            types.value = DType::float64;
+        types.result = types.value;
+        accumulate_in(accumulating(is_integer(types.value) ? DType::float64 : types.value));
+        if (counted) {
+            types.accumulator = join("quern::Counted<", types.accumulator, ">");
+            types.accumulator_bytes += std::max<std::uint32_t>(types.accumulator_bytes, 8);
+        }
+        break;
+    case ReductionTypes::moments: {
+        if (is_integer(types.value))
+            types.value = DType::float64;
+        types.result = real_of(types.value);
+        const DType part = accumulating(types.result);
+        const bool complex = row(types.value).kind == Kind::complex;
+        types.accumulator =
+            join(complex ? "quern::ComplexMoments<" : "quern::Moments<", row(part).spelling, ">");
+        types.accumulator_bytes =
+            (complex ? 2 : 1) * (8 + 3 * std::max<std::uint32_t>(8, row(part).bytes));
+        break;
+    }
+    }
+    return types;
+}
+
+} // namespace quern

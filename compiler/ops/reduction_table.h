@@ -1,0 +1,115 @@
+// The table of NumPy's reductions: each row is the spec of a reduction kernel, with the types left
+// open, and the rule by which they close.
+#pragma once
+#include "compiler/base/dtype.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+enum class Reduction : std::uint8_t {
+    sum,
+    prod,
+    max,
+    min,
+    ptp,
+    any,
+    all,
+    argmax,
+    argmin,
+    count_nonzero,
+    mean,
+    var,
+    std,
+    nansum,
+    nanprod,
+    nanmax,
+    nanmin,
+    nanmean,
+    nanvar,
+    nanstd,
+    nanargmax,
+    nanargmin,
+};
+
+// What is accumulated, and what comes out, by the dtype that goes in.
+enum class ReductionTypes : std::uint8_t {
+    total,   // integers widen to 64 bits; two-byte floats accumulate in float
+    same,    // the dtype itself
+    truth,   // bool
+    place,   // a value and its position; int64 comes out
+    count,   // int64
+    average, // integers become float64
+    moments, // count, shift and two sums; a real float comes out
+};
+
+struct ReductionRow {
+    Reduction id;
+    std::string_view name;
+    ReductionTypes types;
+    bool refuses_empty; // no identity: NumPy's ValueError
+    bool skips_nan;
+    // `v` is the element as quern_value; a and b are accumulators, quern_part their type.
+    std::string_view map, join, post, start;
+};
+
+// clang-format off
+inline constexpr std::array reduction_table{
+    //           id                        name             types                    empty  nan    map                               join                           post                              start
+    ReductionRow{Reduction::sum,           "sum",           ReductionTypes::total,   false, false, "v",                              "a + b",                       "a",                              "0"},
+    ReductionRow{Reduction::prod,          "prod",          ReductionTypes::total,   false, false, "v",                              "a * b",                       "a",                              "1"},
+    ReductionRow{Reduction::max,           "max",           ReductionTypes::same,    true,  false, "v",                              "quern::maximum(a, b)",        "a",                              "quern::Limits<quern_value>::low()"},
+    ReductionRow{Reduction::min,           "min",           ReductionTypes::same,    true,  false, "v",                              "quern::minimum(a, b)",        "a",                              "quern::Limits<quern_value>::high()"},
+    ReductionRow{Reduction::ptp,           "ptp",           ReductionTypes::same,    true,  false, "quern_part(v)",                   "quern::widened(a, b)",        "a.high - a.low",                 "quern_part()"},
+    ReductionRow{Reduction::any,           "any",           ReductionTypes::truth,   false, false, "v",                              "a || b",                      "a",                              "false"},
+    ReductionRow{Reduction::all,           "all",           ReductionTypes::truth,   false, false, "v",                              "a && b",                      "a",                              "true"},
+    ReductionRow{Reduction::argmax,        "argmax",        ReductionTypes::place,   true,  false, "quern_part(v, _J)",               "quern::greatest(a, b)",       "a.index",                        "quern_part()"},
+    ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, "quern_part(v, _J)",               "quern::least(a, b)",          "a.index",                        "quern_part()"},
+    ReductionRow{Reduction::count_nonzero, "count_nonzero", ReductionTypes::count,   false, false, "quern::convert<bool>(v)",        "a + b",                       "a",                              "0"},
+    ReductionRow{Reduction::mean,          "mean",          ReductionTypes::average, false, false, "v",                              "a + b",                       "quern::ratio(a, count)",   "0"},
+    ReductionRow{Reduction::var,           "var",           ReductionTypes::moments, false, false, "quern_part(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
+    ReductionRow{Reduction::std,           "std",           ReductionTypes::moments, false, false, "quern_part(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
+    ReductionRow{Reduction::nansum,        "nansum",        ReductionTypes::total,   false, true,  "v",                              "a + b",                       "a",                              "0"},
+    ReductionRow{Reduction::nanprod,       "nanprod",       ReductionTypes::total,   false, true,  "v",                              "a * b",                       "a",                              "1"},
+    ReductionRow{Reduction::nanmax,        "nanmax",        ReductionTypes::place,   true,  true,  "quern_part(v, 0)",                "quern::greatest(a, b)",       "a.value_or_nan()",               "quern_part()"},
+    ReductionRow{Reduction::nanmin,        "nanmin",        ReductionTypes::place,   true,  true,  "quern_part(v, 0)",                "quern::least(a, b)",          "a.value_or_nan()",               "quern_part()"},
+    ReductionRow{Reduction::nanmean,       "nanmean",       ReductionTypes::average, false, true,  "quern_part(v)",                   "a + b",                       "a.mean()",                       "quern_part()"},
+    ReductionRow{Reduction::nanvar,        "nanvar",        ReductionTypes::moments, false, true,  "quern_part(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
+    ReductionRow{Reduction::nanstd,        "nanstd",        ReductionTypes::moments, false, true,  "quern_part(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
+    ReductionRow{Reduction::nanargmax,     "nanargmax",     ReductionTypes::place,   true,  true,  "quern_part(v, _J)",               "quern::greatest(a, b)",       "a.index",                        "quern_part()"},
+    ReductionRow{Reduction::nanargmin,     "nanargmin",     ReductionTypes::place,   true,  true,  "quern_part(v, _J)",               "quern::least(a, b)",          "a.index",                        "quern_part()"},
+};
+// clang-format on
+
+constexpr bool reduction_rows_match_ids() {
+    for (std::size_t k = 0; k < reduction_table.size(); ++k)
+        if (static_cast<std::size_t>(reduction_table[k].id) != k)
+            return false;
+    return true;
+}
+static_assert(reduction_rows_match_ids(), "a reduction stands in the wrong row");
+
+[[nodiscard]] constexpr const ReductionRow& row(Reduction op) {
+    return reduction_table[static_cast<std::size_t>(op)];
+}
+
+// How a reduction computes one input dtype.
+struct ReductionTyping {
+    DType value = DType::float32;  // what elements are converted to first
+    DType result = DType::float32; // what comes out by itself
+    std::string accumulator;       // C++ type of a and b
+    std::string inner;             // a narrower one that a thread's own sum fits in, or ""
+    std::uint32_t accumulator_bytes = 8;
+};
+
+// `dtype`: what the caller asked to compute in. `counted`: not every element takes part, so a mean
+// counts them. Throws TypeError where NumPy does.
+[[nodiscard]] ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype,
+                                             bool counted);
+
+} // namespace quern

@@ -1,0 +1,160 @@
+// Accumulators and joins of NumPy's reductions: NaN spreads, the first of equals wins, variances combine without
+// cancellation.
+#pragma once
+
+namespace quern {
+
+template <class T> __device__ inline bool is_nan(const T& x) { return x != x; }
+template <class T> __device__ inline bool above(const T& a, const T& b) { return a > b; }
+template <class T> __device__ inline bool same(const T& a, const T& b) { return a == b; }
+#ifdef QUERN_HAS_COMPLEX
+template <class T> __device__ inline bool is_nan(const complex<T>& x) { return x.real() != x.real() || x.imag() != x.imag(); }
+template <class T> __device__ inline bool above(const complex<T>& a, const complex<T>& b) { // by real part, then imaginary
+    return a.real() > b.real() || (a.real() == b.real() && a.imag() > b.imag());
+}
+template <class T> __device__ inline bool same(const complex<T>& a, const complex<T>& b) {
+    return a.real() == b.real() && a.imag() == b.imag();
+}
+#endif
+
+template <class T> __device__ inline T maximum(const T& a, const T& b) { return above(a, b) || is_nan(a) ? a : b; }
+template <class T> __device__ inline T minimum(const T& a, const T& b) { return above(b, a) || is_nan(a) ? a : b; }
+
+// The ends of a type's range: infinities where it has them.
+template <class T> struct Limits { // floats
+    static __device__ T high() { return T(__uint_as_float(0x7f800000u)); }
+    static __device__ T low() { return T(__uint_as_float(0xff800000u)); }
+};
+template <> struct Limits<bool> {
+    static __device__ bool high() { return true; }
+    static __device__ bool low() { return false; }
+};
+#define QUERN_LIMITS(T, Unsigned)                                                                     \
+    template <> struct Limits<T> {                                                                    \
+        static __device__ T high() { return static_cast<T>(static_cast<Unsigned>(~static_cast<Unsigned>(0)) >> 1); } \
+        static __device__ T low() { return static_cast<T>(-high() - 1); }                             \
+    };                                                                                                \
+    template <> struct Limits<Unsigned> {                                                             \
+        static __device__ Unsigned high() { return static_cast<Unsigned>(~static_cast<Unsigned>(0)); }             \
+        static __device__ Unsigned low() { return 0; }                                                \
+    };
+QUERN_LIMITS(signed char, unsigned char)
+QUERN_LIMITS(short, unsigned short)
+QUERN_LIMITS(int, unsigned int)
+QUERN_LIMITS(long long, unsigned long long)
+#undef QUERN_LIMITS
+#ifdef QUERN_HAS_COMPLEX
+template <class T> struct Limits<complex<T>> {
+    static __device__ complex<T> high() { return complex<T>(Limits<T>::high(), Limits<T>::high()); }
+    static __device__ complex<T> low() { return complex<T>(Limits<T>::low(), Limits<T>::low()); }
+};
+#endif
+
+template <class T> struct Span {
+    T low, high;
+    __device__ Span() : low(Limits<T>::high()), high(Limits<T>::low()) {}
+    __device__ explicit Span(const T& x) : low(x), high(x) {}
+};
+template <class T> __device__ inline Span<T> widened(const Span<T>& a, const Span<T>& b) {
+    Span<T> both;
+    both.low = minimum(a.low, b.low);
+    both.high = maximum(a.high, b.high);
+    return both;
+}
+
+// A value and where it stands; index -1: none yet.
+template <class T> struct Placed {
+    T value;
+    long long index;
+    __device__ Placed() : value(T(0)), index(-1) {}
+    __device__ Placed(const T& x, long long at) : value(x), index(at) {}
+    __device__ T value_or_nan() const { return index < 0 ? nothing(value) : value; }
+    template <class U> static __device__ U nothing(const U&) { return U(__uint_as_float(0x7fc00000u)); }
+};
+template <class T> __device__ inline Placed<T> first_of(const Placed<T>& a, const Placed<T>& b, bool a_wins, bool b_wins) {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    if (is_nan(a.value) || is_nan(b.value)) {
+        if (!is_nan(b.value)) return a;
+        if (!is_nan(a.value)) return b;
+    } else if (a_wins || b_wins) {
+        return a_wins ? a : b;
+    }
+    return a.index <= b.index ? a : b;
+}
+template <class T> __device__ inline Placed<T> greatest(const Placed<T>& a, const Placed<T>& b) {
+    return first_of(a, b, above(a.value, b.value), above(b.value, a.value));
+}
+template <class T> __device__ inline Placed<T> least(const Placed<T>& a, const Placed<T>& b) {
+    return first_of(a, b, above(b.value, a.value), above(a.value, b.value));
+}
+
+// A sum over a count that is a number of the same kind.
+template <class T> __device__ inline T ratio(const T& sum, long long count) { return sum / static_cast<T>(count); }
+#ifdef QUERN_HAS_COMPLEX
+template <class T> __device__ inline complex<T> ratio(const complex<T>& sum, long long count) {
+    return complex<T>(sum.real() / static_cast<T>(count), sum.imag() / static_cast<T>(count));
+}
+#endif
+
+template <class T> struct Counted {
+    T sum;
+    long long count;
+    __device__ Counted() : sum(T(0)), count(0) {}
+    template <class U> __device__ explicit Counted(const U& x) : sum(static_cast<T>(x)), count(1) {}
+    __device__ T mean() const { return ratio(sum, count); }
+    __device__ Counted operator+(const Counted& other) const {
+        Counted both;
+        both.sum = sum + other.sum;
+        both.count = count + other.count;
+        return both;
+    }
+};
+
+// Count, and sums of the differences from a value near all of them, and of their squares.
+template <class T> struct Moments {
+    long long count;
+    T shift, sum, squares;
+    __device__ Moments() : count(0), shift(0), sum(0), squares(0) {}
+    template <class U> __device__ explicit Moments(const U& x) : count(1), shift(static_cast<T>(x)), sum(0), squares(0) {}
+    __device__ T mean() const { return shift + sum / static_cast<T>(count); }
+    __device__ T scatter() const { return squares - sum * (sum / static_cast<T>(count)); } // about the mean
+    __device__ T variance(double ddof) const {
+        const T left = static_cast<T>(static_cast<double>(count) - ddof);
+        const T about = count > 0 ? scatter() : T(0);
+        return (about < T(0) ? T(0) : about) / (left > T(0) ? left : T(0));
+    }
+};
+template <class T> __device__ inline Moments<T> combined(const Moments<T>& a, const Moments<T>& b) {
+    if (a.count == 0) return b;
+    if (b.count == 0) return a;
+    Moments<T> both;
+    both.count = a.count + b.count;
+    if (b.count == 1) { // one more value
+        const T off = b.shift - a.shift;
+        both.shift = a.shift;
+        both.sum = a.sum + off;
+        both.squares = a.squares + off * off;
+        return both;
+    }
+    const T of_a = a.mean(), off = b.mean() - of_a, part = static_cast<T>(b.count) / static_cast<T>(both.count);
+    both.shift = of_a + off * part;
+    both.sum = T(0);
+    both.squares = a.scatter() + b.scatter() + off * off * static_cast<T>(a.count) * part;
+    return both;
+}
+#ifdef QUERN_HAS_COMPLEX
+template <class T> struct ComplexMoments {
+    Moments<T> real, imag;
+    __device__ ComplexMoments() {}
+    template <class U> __device__ explicit ComplexMoments(const complex<U>& x) : real(x.real()), imag(x.imag()) {}
+    __device__ T variance(double ddof) const { return real.variance(ddof) + imag.variance(ddof); }
+};
+template <class T> __device__ inline ComplexMoments<T> combined(const ComplexMoments<T>& a, const ComplexMoments<T>& b) {
+    ComplexMoments<T> both;
+    both.real = combined(a.real, b.real);
+    both.imag = combined(a.imag, b.imag);
+    return both;
+}
+#endif
+
+} // namespace quern

@@ -1,0 +1,390 @@
+"""Reductions, under NumPy's names and with its semantics. Each is one kernel, or two where blocks share an output."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quern._core import ElementwiseKernel, ReductionKernel
+from quern._core import reduce as _reduce
+from quern._creation import full
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from quern._core import Number, ndarray
+
+    Axis = int | tuple[int, ...] | None
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "average",
+    "count_nonzero",
+    "max",
+    "mean",
+    "min",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]
+
+
+def sum(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """Sum over all or some axes.
+
+    Integers of less than 64 bits and bools are summed as 64-bit integers; float16 and bfloat16 in float32. Sums of
+    floats are pairwise in large steps, in a fixed order: the same call gives the same bits each time.
+    Shapes: the axes that are left, with extent 1 for each that is gone under `keepdims`; `where` broadcasts with `a`.
+    Raises: numpy.exceptions.AxisError; ValueError for a repeated axis or an `out` of another shape; TypeError for an
+    `out` that the result cannot be cast to by the rule 'same_kind'.
+    Source: numpy.sum.
+    """
+    return _reduce("sum", a, axis, dtype, out, keepdims, initial, where)
+
+
+def prod(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """Product over all or some axes; dtypes, shapes and errors as in `sum`. Source: numpy.prod."""
+    return _reduce("prod", a, axis, dtype, out, keepdims, initial, where)
+
+
+def max(
+    a: ndarray,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """Largest element over all or some axes; NaN where there is one.
+
+    Raises: as `sum`; ValueError for an empty axis without `initial`, and for a mask `where` without it.
+    Source: numpy.max.
+    """
+    return _reduce("max", a, axis, None, out, keepdims, initial, where)
+
+
+def min(
+    a: ndarray,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """Smallest element over all or some axes, as `max`. Source: numpy.min."""
+    return _reduce("min", a, axis, None, out, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+def ptp(
+    a: ndarray, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False
+) -> ndarray:
+    """Largest less smallest element, read in one pass. Raises: as `max`; TypeError for bool. Source: numpy.ptp."""
+    return _reduce("ptp", a, axis, None, out, keepdims)
+
+
+def any(
+    a: ndarray,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """Is any element true? An array of bool; NaN is true. Source: numpy.any."""
+    return _reduce("any", a, axis, None, out, keepdims, None, where)
+
+
+def all(
+    a: ndarray,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """Is every element true? An array of bool. Source: numpy.all."""
+    return _reduce("all", a, axis, None, out, keepdims, None, where)
+
+
+def argmax(
+    a: ndarray, axis: int | None = None, out: ndarray | None = None, *, keepdims: bool = False
+) -> ndarray:
+    """Position of the largest element, the first of equals, or of the first NaN: int64; flat for `axis=None`.
+
+    Raises: ValueError for an empty axis. Source: numpy.argmax.
+    """
+    return _reduce("argmax", a, axis, None, out, keepdims)
+
+
+def argmin(
+    a: ndarray, axis: int | None = None, out: ndarray | None = None, *, keepdims: bool = False
+) -> ndarray:
+    """Position of the smallest element, as `argmax`. Source: numpy.argmin."""
+    return _reduce("argmin", a, axis, None, out, keepdims)
+
+
+def count_nonzero(a: ndarray, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
+    """Number of elements that are not zero: int64. Source: numpy.count_nonzero."""
+    return _reduce("count_nonzero", a, axis, None, None, keepdims)
+
+
+def mean(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """Arithmetic mean; float64 for integers, else the dtype of `a`. NaN for no element. Source: numpy.mean."""
+    return _reduce("mean", a, axis, dtype, out, keepdims, None, where)
+
+
+def _freedom(ddof: float, correction: float | None) -> float:
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def var(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+    correction: float | None = None,
+) -> ndarray:
+    """Variance, in one pass: differences from a near value are summed, and parts combined by Chan's formula.
+
+    The divisor is the number of elements less `ddof` (or `correction`). Real for complex arrays. Source: numpy.var.
+    """
+    return _reduce("var", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
+
+
+def std(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+    correction: float | None = None,
+) -> ndarray:
+    """Standard deviation: the square root of `var`. Source: numpy.std."""
+    return _reduce("std", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
+
+
+def nansum(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """`sum` with NaN as zero. Source: numpy.nansum."""
+    return _reduce("nansum", a, axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """`prod` with NaN as one. Source: numpy.nanprod."""
+    return _reduce("nanprod", a, axis, dtype, out, keepdims, initial, where)
+
+
+def nanmax(
+    a: ndarray, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False
+) -> ndarray:
+    """`max` of what is not NaN; NaN where nothing else is. Source: numpy.nanmax."""
+    return _reduce("nanmax", a, axis, None, out, keepdims)
+
+
+def nanmin(
+    a: ndarray, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False
+) -> ndarray:
+    """`min` of what is not NaN; NaN where nothing else is. Source: numpy.nanmin."""
+    return _reduce("nanmin", a, axis, None, out, keepdims)
+
+
+def nanargmax(
+    a: ndarray, axis: int | None = None, out: ndarray | None = None, *, keepdims: bool = False
+) -> ndarray:
+    """`argmax` of what is not NaN; -1 where nothing else is (NumPy raises, which would wait for the device).
+
+    Source: numpy.nanargmax.
+    """
+    return _reduce("nanargmax", a, axis, None, out, keepdims)
+
+
+def nanargmin(
+    a: ndarray, axis: int | None = None, out: ndarray | None = None, *, keepdims: bool = False
+) -> ndarray:
+    """`argmin` of what is not NaN; -1 where nothing else is. Source: numpy.nanargmin."""
+    return _reduce("nanargmin", a, axis, None, out, keepdims)
+
+
+def nanmean(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """`mean` of what is not NaN; NaN where nothing else is. Source: numpy.nanmean."""
+    return _reduce("nanmean", a, axis, dtype, out, keepdims, None, where)
+
+
+def nanvar(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+    correction: float | None = None,
+) -> ndarray:
+    """`var` of what is not NaN. Source: numpy.nanvar."""
+    return _reduce("nanvar", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
+
+
+def nanstd(
+    a: ndarray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: ndarray | bool = True,
+    correction: float | None = None,
+) -> ndarray:
+    """`std` of what is not NaN. Source: numpy.nanstd."""
+    return _reduce("nanstd", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
+
+
+_PAIR = """
+template <class T> struct WeightedSum {
+    T sum, weight;
+    __device__ WeightedSum() : sum(0), weight(0) {}
+    __device__ WeightedSum(T x, T w) : sum(x * w), weight(w) {}
+    __device__ WeightedSum operator+(const WeightedSum& other) const {
+        WeightedSum both;
+        both.sum = sum + other.sum;
+        both.weight = weight + other.weight;
+        return both;
+    }
+};
+"""
+
+
+@functools.cache
+def _weighted(result: str) -> ReductionKernel:
+    spelling = ElementwiseKernel("", f"{result} y", "y = 0").out_params[0].ctype
+    pair = f"WeightedSum<{spelling}>"
+    return ReductionKernel(
+        "X x, W w",
+        f"{result} mean, {result} total",
+        f"{pair}(quern::convert<{spelling}>(x), quern::convert<{spelling}>(w))",
+        "a + b",
+        "mean = a.sum / a.weight; total = a.weight",
+        f"{pair}()",
+        "quern_average",
+        pair,
+        preamble=_PAIR,
+    )
+
+
+def average(
+    a: ndarray,
+    axis: Axis = None,
+    weights: ndarray | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """Weighted mean; `weights` has the shape of `a`, or one axis as long as the one averaged over.
+
+    Returns: the average, with `returned=True` a tuple of it and the sum of the weights.
+    Raises: TypeError for weights of another shape without an axis; ValueError for a length that does not fit.
+    Source: numpy.average.
+    """
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        if not returned:
+            return result
+        count = a.size // result.size if result.size else 0
+        return result, full(result.shape, count, result.dtype)
+    dtype = np.result_type(a.dtype, weights.dtype, *(["f8"] if a.dtype.kind in "biu" else []))
+    if weights.shape != a.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        axes = (axis,) if isinstance(axis, int) else tuple(axis)
+        axes = tuple(d + a.ndim if d < 0 else d for d in axes)
+        if weights.shape != tuple(a.shape[d] for d in axes):
+            raise ValueError(
+                "Shape of weights must be consistent with shape of a along specified axis."
+            )
+        order = sorted(range(len(axes)), key=lambda k: axes[k])
+        shape = [1] * a.ndim
+        for d in axes:
+            shape[d] = a.shape[d]
+        weights = weights.transpose(order).reshape(tuple(shape))
+    found, total = _weighted(dtype.name)(a, weights, axis=axis, keepdims=keepdims)
+    return (found, total) if returned else found
