@@ -1,4 +1,5 @@
-// cuMemcpy*, cuMemset*: one copy and one fill, large ones shared with the team.
+// cuMemcpy*, cuMemset*: one copy and one fill, large ones shared with the team. Rows and planes:
+// box_copies.cpp.
 #include "runtime/host/state.h"
 
 #include <algorithm>
@@ -91,57 +92,6 @@ CUresult fill(CUdeviceptr to, T value, std::size_t count, CUstream handle) noexc
     });
 }
 
-struct Side { // of a 2-D copy
-    std::byte* start;
-    std::size_t pitch;
-};
-
-CUresult side_of(CUmemorytype type, const void* host, CUdeviceptr device, std::size_t pitch,
-                 std::size_t x, std::size_t y, std::size_t width, std::size_t height, Side& side) {
-    if (type == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
-        return CUDA_ERROR_INVALID_VALUE;
-    const CUdeviceptr base = type == CU_MEMORYTYPE_HOST ? address_of(host) : device;
-    if (pitch == 0)
-        pitch = x + width;
-    if (pitch < x + width)
-        return CUDA_ERROR_INVALID_VALUE;
-    side = {at(base) + y * pitch + x, pitch};
-    return state().memory.may_access(address_of(side.start), (height - 1) * pitch + width)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult copy_2d(const CUDA_MEMCPY2D* how, CUstream handle, Wait wait) noexcept {
-    return guarded([&] {
-        QUERN_CHECK(check_context());
-        Stream* stream = state().streams.find(handle);
-        if (stream == nullptr)
-            return CUDA_ERROR_INVALID_HANDLE;
-        if (how == nullptr)
-            return CUDA_ERROR_INVALID_VALUE;
-        const std::size_t width = how->WidthInBytes, height = how->Height;
-        if (width == 0 || height == 0)
-            return CUDA_SUCCESS;
-        Side from{}, to{};
-        QUERN_CHECK(side_of(how->srcMemoryType, how->srcHost, how->srcDevice, how->srcPitch,
-                            how->srcXInBytes, how->srcY, width, height, from));
-        QUERN_CHECK(side_of(how->dstMemoryType, how->dstHost, how->dstDevice, how->dstPitch,
-                            how->dstXInBytes, how->dstY, width, height, to));
-        const auto work = [=] {
-            for (std::size_t row = 0; row < height; ++row)
-                std::memmove(to.start + row * to.pitch, from.start + row * from.pitch, width);
-        };
-        if (how->srcMemoryType == CU_MEMORYTYPE_HOST || how->dstMemoryType == CU_MEMORYTYPE_HOST)
-            if (!stream->capture)
-                wait = Wait::yes; // never leaves a caller's memory in use
-        QUERN_CHECK(state().streams.submit(*stream, CU_GRAPH_NODE_TYPE_MEMCPY, work,
-                                           [&](bool) -> Work { return work; }));
-        return finish(*stream, wait);
-    });
-}
-
 } // namespace
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t n) {
@@ -183,9 +133,6 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
         return CUDA_ERROR_INVALID_CONTEXT;
     return copy(to, from, n, s, Wait::no);
 }
-
-CUresult cuMemcpy2D(const CUDA_MEMCPY2D* how) { return copy_2d(how, nullptr, Wait::yes); }
-CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* how, CUstream s) { return copy_2d(how, s, Wait::no); }
 
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char v, std::size_t n) {
     return fill(to, v, n, nullptr);

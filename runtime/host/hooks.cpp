@@ -5,6 +5,7 @@
 #include "runtime/host/fibers.h"
 #include "runtime/host/output.h"
 #include "runtime/host/regions.h"
+#include "runtime/host/textures.h"
 
 #include <array>
 #include <cstdlib>
@@ -78,6 +79,9 @@ const auto& hooks() {
         Hook{"_ZdaPvmSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
         Hook{"__quern_trap", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
+        Hook{"__quern_texture_fetch", reinterpret_cast<void*>(&quern_host_texture_fetch), true},
+        Hook{"__quern_texture_sample", reinterpret_cast<void*>(&quern_host_texture_sample), true},
+        Hook{"__quern_surface_place", reinterpret_cast<void*>(&quern_host_surface_place), true},
         Hook{"abort", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__cxa_pure_virtual", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__quern_run_fibers", reinterpret_cast<void*>(&quern_host_run_fibers), true},

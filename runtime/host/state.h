@@ -4,6 +4,7 @@
 #include "runtime/host/memory.h"
 #include "runtime/host/module.h"
 #include "runtime/host/streams.h"
+#include "runtime/host/textures.h"
 #include "runtime/host/thread_team.h"
 
 #include <array>
@@ -24,6 +25,8 @@ struct HostState {
     Streams streams;
     Slots<Module> modules;
     Slots<Function> functions;
+    Slots<TexelArray> arrays;
+    Slots<HostTexture> textures; // and surfaces
     Slots<Graph> graphs;
     Slots<std::shared_ptr<const Graph>> graph_execs;
 };

@@ -21,6 +21,8 @@ void after_fork_in_child() { // one thread left: no lock is held, no worker exis
     host::state().team.after_fork_in_child();
     host::state().modules.after_fork_in_child();
     host::state().functions.after_fork_in_child();
+    host::state().arrays.after_fork_in_child();
+    host::state().textures.after_fork_in_child();
     host::state().graphs.after_fork_in_child();
     host::state().graph_execs.after_fork_in_child();
 }

@@ -12,4 +12,5 @@
 #include "atomics.cuh"
 #include "barriers.cuh"
 #include "warp.cuh"
+#include "textures.cuh"
 #pragma clang force_cuda_host_device begin // as NVRTC's -default-device: a plain function is a device function

@@ -1,0 +1,174 @@
+// What a texture answers: CUDA's formats, address modes and filters ("Texture Fetching" in the
+// programming guide). Fractions of linear filtering have eight bits.
+#include "runtime/host/textures.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace quern::host {
+namespace {
+
+template <class T> T load(const std::byte* place) noexcept {
+    T value;
+    std::memcpy(&value, place, sizeof value);
+    return value;
+}
+
+float from_half(std::uint16_t bits) noexcept {
+    const std::uint32_t sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
+    if (magnitude >= 0x7c00) // infinity, NaN
+        return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+    const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f; // subnormals too
+    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
+}
+
+float from_srgb(float value) noexcept {
+    return value <= 0.04045f ? value / 12.92f : std::pow((value + 0.055f) / 1.055f, 2.4f);
+}
+
+float float_at(const HostTexture& texture, const std::byte* place, unsigned channel) noexcept {
+    switch (texture.format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8: {
+        const float value = static_cast<float>(load<std::uint8_t>(place)) / 255.0f;
+        return texture.srgb && channel < 3 ? from_srgb(value) : value;
+    }
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+        return static_cast<float>(load<std::uint16_t>(place)) / 65535.0f;
+    case CU_AD_FORMAT_SIGNED_INT8: // both lowest numbers are -1
+        return std::max(static_cast<float>(load<std::int8_t>(place)) / 127.0f, -1.0f);
+    case CU_AD_FORMAT_SIGNED_INT16:
+        return std::max(static_cast<float>(load<std::int16_t>(place)) / 32767.0f, -1.0f);
+    case CU_AD_FORMAT_HALF:
+        return from_half(load<std::uint16_t>(place));
+    default:
+        return load<float>(place);
+    }
+}
+
+std::uint32_t integer_at(const HostTexture& texture, const std::byte* place) noexcept {
+    switch (texture.format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+        return load<std::uint8_t>(place);
+    case CU_AD_FORMAT_SIGNED_INT8:
+        return static_cast<std::uint32_t>(load<std::int8_t>(place));
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+        return load<std::uint16_t>(place);
+    case CU_AD_FORMAT_SIGNED_INT16:
+        return static_cast<std::uint32_t>(load<std::int16_t>(place));
+    default:
+        return load<std::uint32_t>(place);
+    }
+}
+
+constexpr std::int64_t border = -1;
+
+std::int64_t index_in(std::int64_t i, std::int64_t size, CUaddress_mode mode) noexcept {
+    if (i >= 0 && i < size)
+        return i;
+    switch (mode) {
+    case CU_TR_ADDRESS_MODE_WRAP:
+        return (i % size + size) % size;
+    case CU_TR_ADDRESS_MODE_BORDER:
+        return border;
+    default: // a mirrored coordinate lies at most half a texel outside: the edge's own mirror image
+        return std::clamp<std::int64_t>(i, 0, size - 1);
+    }
+}
+
+struct Tap { // along one axis: two texels, and the weight of the second in 256ths
+    std::int64_t first = 0, second = 0;
+    int weight = 0;
+};
+
+Tap tap(const HostTexture& texture, std::size_t axis, double x) noexcept {
+    const std::int64_t size = texture.size[axis];
+    CUaddress_mode mode = texture.address[axis];
+    if (texture.normalized) {
+        const double turns = std::floor(x);
+        if (mode == CU_TR_ADDRESS_MODE_WRAP)
+            x -= turns;
+        else if (mode == CU_TR_ADDRESS_MODE_MIRROR)
+            x = std::fmod(turns, 2) == 0 ? x - turns : 1 - (x - turns);
+        x *= static_cast<double>(size);
+    } else if (mode != CU_TR_ADDRESS_MODE_BORDER) {
+        mode = CU_TR_ADDRESS_MODE_CLAMP;
+    }
+    // Far outside is as good as just outside; not a number is 0.
+    x = std::isnan(x) ? 0 : std::clamp(x, -0x1p40, 0x1p40);
+    if (!texture.linear) {
+        const std::int64_t place = index_in(static_cast<std::int64_t>(std::floor(x)), size, mode);
+        return {place, place, 0};
+    }
+    const auto fixed = static_cast<std::int64_t>(std::floor((x - 0.5) * 256 + 0.5));
+    const std::int64_t lower = fixed >> 8;
+    return {index_in(lower, size, mode), index_in(lower + 1, size, mode),
+            static_cast<int>(fixed & 255)};
+}
+
+const std::byte* texel(const HostTexture& texture, std::int64_t x, std::int64_t y,
+                       std::int64_t z) noexcept { // nullptr: the border
+    if (x == border || y == border || z == border)
+        return nullptr;
+    return texture.data + static_cast<std::size_t>(z) * texture.plane_bytes +
+           static_cast<std::size_t>(y) * texture.row_bytes +
+           static_cast<std::size_t>(x) * texture.channels * texture.channel_bytes;
+}
+
+// Channels that the format lacks: 0, and 1 for the last.
+Channels no_channels(const HostTexture& texture) noexcept {
+    return Channels{0, 0, 0, texture.as_floats ? std::bit_cast<std::uint32_t>(1.0f) : 1u};
+}
+
+} // namespace
+
+Channels fetch_texel(const HostTexture& texture, std::int64_t x) noexcept {
+    if (x < 0 || x >= texture.size[0])
+        return Channels{};
+    Channels out = no_channels(texture);
+    const std::byte* place = texel(texture, x, 0, 0);
+    for (unsigned c = 0; c < texture.channels; ++c, place += texture.channel_bytes)
+        out[c] = texture.as_floats ? std::bit_cast<std::uint32_t>(float_at(texture, place, c))
+                                   : integer_at(texture, place);
+    return out;
+}
+
+Channels sample(const HostTexture& texture, unsigned axes, std::array<double, 3> coordinates,
+                int layer) noexcept {
+    std::array<Tap, 3> taps{};
+    for (unsigned axis = 0; axis < axes; ++axis)
+        taps[axis] = tap(texture, axis, coordinates[axis]);
+    if (layer >= 0)
+        taps[2].first = std::min<std::int64_t>(layer, texture.layers - 1);
+    Channels out = no_channels(texture);
+    if (!texture.as_floats) { // never filtered
+        const std::byte* place = texel(texture, taps[0].first, taps[1].first, taps[2].first);
+        for (unsigned c = 0; c < texture.channels; ++c)
+            out[c] = place == nullptr ? 0 : integer_at(texture, place + c * texture.channel_bytes);
+        return out;
+    }
+    std::array<float, 4> sums{};
+    for (unsigned corner = 0; corner < 1u << (texture.linear ? axes : 0); ++corner) {
+        float weight = 1;
+        std::array<std::int64_t, 3> at{0, 0, taps[2].first};
+        for (unsigned axis = 0; axis < axes; ++axis) {
+            const bool second = (corner >> axis & 1) != 0;
+            const int part = second ? taps[axis].weight : 256 - taps[axis].weight;
+            weight *= static_cast<float>(part) / 256;
+            at[axis] = second ? taps[axis].second : taps[axis].first;
+        }
+        if (weight == 0) // what is not asked for may be infinite
+            continue;
+        const std::byte* place = texel(texture, at[0], at[1], at[2]);
+        for (unsigned c = 0; c < texture.channels; ++c)
+            sums[c] += weight * (place == nullptr
+                                     ? texture.border[c]
+                                     : float_at(texture, place + c * texture.channel_bytes, c));
+    }
+    for (unsigned c = 0; c < texture.channels; ++c)
+        out[c] = std::bit_cast<std::uint32_t>(sums[c]);
+    return out;
+}
+
+} // namespace quern::host
