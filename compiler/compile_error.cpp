@@ -153,6 +153,22 @@ std::vector<Diagnostic> find_errors(std::string_view log, const TextOf& text_of,
     return errors;
 }
 
+// What a message of either toolchain alone does not tell: what to write instead.
+std::string_view cure_of(std::string_view message) {
+    constexpr std::string_view references =
+        "texture and surface references left CUDA with version 12: give the kernel a parameter of "
+        "type cudaTextureObject_t or cudaSurfaceObject_t, read it with tex2D<float>(object, x, y), "
+        "and pass a quern.cuda.texture.TextureObject or SurfaceObject";
+    constexpr std::string_view of_references[] = {
+        "no template named 'texture'",         "no template named 'surface'", // Clang
+        "texture is not a template",           "surface is not a template",   // NVRTC 13
+        "identifier \"texture\" is undefined", "identifier \"surface\" is undefined",
+    };
+    return std::ranges::find(of_references, message) != std::end(of_references)
+               ? references
+               : std::string_view();
+}
+
 // Each error with its place and lines; `place` words a label. The whole log when it holds none.
 std::string tell_errors(std::string_view log, const TextOf& text_of, std::string_view otherwise,
                         const std::function<std::string(const Diagnostic&)>& place) {
@@ -165,6 +181,9 @@ std::string tell_errors(std::string_view log, const TextOf& text_of, std::string
             text += join(", column ", error.column);
         text += join(": ", error.message, "\n",
                      numbered(text_of(error.label).value_or(otherwise), error));
+        if (const std::string_view cure = cure_of(error.message);
+            !cure.empty() && text.find(cure) == text.npos)
+            text += join("  help: ", cure, "\n");
     }
     if (errors.size() > shown_errors)
         text += join("  and ", errors.size() - shown_errors, " more\n");

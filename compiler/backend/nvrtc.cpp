@@ -130,10 +130,14 @@ bool has_option(const std::vector<std::string>& options,
 
 // --minimal (NVRTC 12.4 on) halves the time of a small kernel. It drops textures, surfaces, the
 // device runtime and the types named cuda...: a source that needs them fails and is compiled again
-// in full. Toolkit headers often do; these do not.
-bool may_be_minimal(const NvrtcApi& api, const std::vector<std::string>& foreign) {
+// in full. Toolkit headers often do; these do not. A source that names the objects surely does.
+bool may_be_minimal(const NvrtcApi& api, const std::string& source,
+                    const std::vector<std::string>& foreign) {
     if (api.major < 12 || (api.major == 12 && api.minor < 4))
         return false;
+    for (const char* name : {"cudaTextureObject_t", "cudaSurfaceObject_t"})
+        if (source.find(name) != std::string::npos)
+            return false;
     constexpr std::string_view harmless[]{"cuda_fp16.h", "cuda_bf16.h", "cuComplex.h",
                                           "math_constants.h"};
     return std::ranges::all_of(foreign, [&](const std::string& name) {
@@ -210,8 +214,8 @@ class NvrtcBackend final : public Backend {
             for (const std::string& folder : cuda_include_folders())
                 options.push_back("-I" + folder);
 
-        const bool minimal =
-            !has_option(options, {"-minimal", "--minimal"}) && may_be_minimal(api, foreign);
+        const bool minimal = !has_option(options, {"-minimal", "--minimal"}) &&
+                             may_be_minimal(api, request.source, foreign);
         if (minimal)
             options.emplace_back("--minimal");
         Outcome outcome = run(api, request, options);

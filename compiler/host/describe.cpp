@@ -50,6 +50,16 @@ struct Parts {
     }
 };
 
+// The name in which a handle came, which its type does not tell.
+std::string name_of_handle(clang::QualType type) {
+    for (const auto* alias = type->getAs<clang::TypedefType>(); alias;
+         alias = alias->desugar()->getAs<clang::TypedefType>())
+        if (const auto name = alias->getDecl()->getName();
+            name == "cudaTextureObject_t" || name == "cudaSurfaceObject_t")
+            return name.str();
+    return "";
+}
+
 } // namespace
 
 void describe_params(const clang::FunctionDecl& decl, clang::ASTContext& ast, llvm::Module& module,
@@ -60,7 +70,9 @@ void describe_params(const clang::FunctionDecl& decl, clang::ASTContext& ast, ll
     std::string text;
     for (const auto* param : decl.parameters()) {
         const auto type = param->getType().getCanonicalType().getUnqualifiedType();
-        text += type.getAsString(policy) + '\t' + param->getNameAsString() + '\t';
+        const auto handle = name_of_handle(param->getType());
+        text += (handle.empty() ? type.getAsString(policy) : handle) + '\t' +
+                param->getNameAsString() + '\t';
         Parts parts{ast, {}};
         if (type->isRecordType() && parts.add(type, 0))
             for (const auto& [offset, bytes] : parts.places)

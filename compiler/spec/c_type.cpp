@@ -51,8 +51,8 @@ constexpr NameRow names[] = {
     {"ushort", Form::unsigned_integer, 2},
     {"uint", Form::unsigned_integer, 4},
     {"ulong", Form::unsigned_integer, 8},
-    {"cudaTextureObject_t", Form::unsigned_integer, 8},
-    {"cudaSurfaceObject_t", Form::unsigned_integer, 8},
+    {"cudaTextureObject_t", Form::texture, 8},
+    {"cudaSurfaceObject_t", Form::surface, 8},
     {"CUdeviceptr", Form::unsigned_integer, 8},
 };
 
@@ -242,6 +242,8 @@ bool is_number_of(Form kind, std::uint32_t bytes, DType dtype) {
     case Form::boolean:
         return part == 1;
     case Form::signed_integer:
+    case Form::texture: // handles are integers
+    case Form::surface:
     case Form::unsigned_integer: // 16-bit floats are often kept as integers
         return part == bytes && (!floating || bytes == 2);
     case Form::floating:

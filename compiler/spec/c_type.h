@@ -21,6 +21,8 @@ struct CType {
         bfloat16,
         complex, // of two parts
         vector,  // float4 and its like: one or more parts
+        texture, // cudaTextureObject_t
+        surface, // cudaSurfaceObject_t
     };
     bool pointer = false; // then the rest tells what it points at
     Kind kind = Kind::unknown;

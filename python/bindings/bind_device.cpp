@@ -65,6 +65,23 @@ constexpr std::array attribute_table{
     AttributeRow{"UnifiedAddressing", CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING},
     AttributeRow{"ManagedMemory", CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY},
     AttributeRow{"CooperativeLaunch", CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH},
+    AttributeRow{"TextureAlignment", CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT},
+    AttributeRow{"TexturePitchAlignment", CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT},
+    AttributeRow{"MaxTexture1DWidth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH},
+    AttributeRow{"MaxTexture1DLinearWidth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH},
+    AttributeRow{"MaxTexture1DLayeredWidth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH},
+    AttributeRow{"MaxTexture1DLayeredLayers", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS},
+    AttributeRow{"MaxTexture2DWidth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH},
+    AttributeRow{"MaxTexture2DHeight", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT},
+    AttributeRow{"MaxTexture2DLinearWidth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH},
+    AttributeRow{"MaxTexture2DLinearHeight", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT},
+    AttributeRow{"MaxTexture2DLinearPitch", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH},
+    AttributeRow{"MaxTexture2DLayeredWidth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH},
+    AttributeRow{"MaxTexture2DLayeredHeight", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT},
+    AttributeRow{"MaxTexture2DLayeredLayers", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS},
+    AttributeRow{"MaxTexture3DWidth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH},
+    AttributeRow{"MaxTexture3DHeight", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT},
+    AttributeRow{"MaxTexture3DDepth", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH},
 };
 
 CUdevice handle_of(const Device& device) {

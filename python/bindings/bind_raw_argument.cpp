@@ -5,6 +5,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
+#include "python/bindings/bind_texture.h"
 
 #include <pybind11/numpy.h>
 
@@ -123,9 +124,11 @@ Argument to_raw_argument(PyObject* object, ImportedArrays& imported) {
         return Argument::of(*scalar);
     if (py::isinstance<MemoryPointer>(object))
         return address(py::cast<const MemoryPointer&>(py::handle(object)).address);
+    if (const TexelObject* texels = find_texel_object(object))
+        return Argument::of(*texels);
     if (std::optional<Argument> bytes = find_bytes(object))
         return *std::move(bytes);
-    // A texture, a surface, another library's pointer: its handle.
+    // Another library's texture, surface or pointer: its handle.
     if (PyObject_HasAttrString(object, "__cuda_array_interface__") == 0)
         if (const py::object handle = py::getattr(object, "ptr", py::none());
             py::isinstance<py::int_>(handle))

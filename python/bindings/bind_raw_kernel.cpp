@@ -129,7 +129,7 @@ void launch(RawKernel& kernel, RawLaunch& how, PyObject* stream, PyObject* const
             std::size_t count) {
     ArgumentList converted(count);
     ImportedArrays imported;
-    const Array* first = nullptr;
+    const Device* first = nullptr;
     for (std::size_t k = 0; k < count; ++k) {
         if (Array* array = find_array(arguments[k])) [[likely]] {
             converted[k].kind = ArgType::Kind::array;
@@ -138,11 +138,11 @@ void launch(RawKernel& kernel, RawLaunch& how, PyObject* stream, PyObject* const
             converted[k] = to_raw_argument(arguments[k], imported);
         }
         if (first == nullptr)
-            first = converted[k].array;
+            first = converted[k].device();
     }
     if (stream != nullptr) {
         how.has_stream = true;
-        how.stream = to_stream(stream, first ? first->device() : current_device());
+        how.stream = to_stream(stream, first ? *first : current_device());
     }
     kernel(converted.span(), how, python_hooks());
     if (has_waited()) [[unlikely]]

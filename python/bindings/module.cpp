@@ -14,6 +14,7 @@ PYBIND11_MODULE(_core, module) {
     bind_stream(module);
     bind_memory(module);
     bind_array(module);
+    bind_texture(module);
 #ifdef QUERN_BIND_KERNEL
     bind_kernel(module);
     bind_reduction(module);

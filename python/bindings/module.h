@@ -12,6 +12,7 @@ void bind_device(pybind11::module_& module);
 void bind_stream(pybind11::module_& module);
 void bind_memory(pybind11::module_& module);
 void bind_array(pybind11::module_& module);
+void bind_texture(pybind11::module_& module);
 void bind_kernel(pybind11::module_& module);
 void bind_reduction(pybind11::module_& module);
 void bind_raw_kernel(pybind11::module_& module);

@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/resolve/signature.h"
 #include "runtime/array/array.h"
+#include "runtime/texture/texture.h"
 
 #include <complex>
 #include <cstdint>
@@ -41,6 +42,7 @@ struct Argument {
     Scalar scalar;
     const void* structure_bytes = nullptr;
     std::shared_ptr<const StructLayout> layout;
+    const TexelObject* object = nullptr; // a texture or a surface, whose handle the scalar is
 
     static Argument of(const Array& value) {
         Argument argument;
@@ -53,6 +55,18 @@ struct Argument {
         argument.kind = ArgType::Kind::scalar;
         argument.scalar = value;
         return argument;
+    }
+    static Argument of(const TexelObject& value) {
+        Argument argument = of(Scalar::of(value.handle()));
+        argument.scalar.is_numpy = true; // of exactly this width
+        argument.scalar.dtype = DType::uint64;
+        argument.object = &value;
+        return argument;
+    }
+    [[nodiscard]] Device* device() const noexcept { // nullptr: of any
+        return array != nullptr    ? &array->device()
+               : object != nullptr ? &object->device()
+                                   : nullptr;
     }
 };
 

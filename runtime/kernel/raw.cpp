@@ -158,20 +158,22 @@ const RawFunction& RawKernel::on(Device& device, const CallHooks& hooks) {
 namespace {
 
 Device& device_of_call(const std::string& name, std::span<const Argument> args) {
-    const Array* first = nullptr;
+    Device* first = nullptr;
     for (const Argument& argument : args) {
-        if (argument.kind != ArgType::Kind::array)
+        Device* device = argument.device();
+        if (device == nullptr || device == first)
             continue;
-        if (first == nullptr)
-            first = argument.array;
-        else if (&argument.array->device() != &first->device()) [[unlikely]]
-            throw ValueError(
-                join("kernel '", name, "': argument ", &argument - args.data(), " is on device ",
-                     argument.array->device().name(), ", another array on device ",
-                     first->device().name(),
-                     "\n    help: move one of them with quern.asarray(x, device=...)"));
+        if (first != nullptr) [[unlikely]]
+            throw ValueError(join("kernel '", name, "': argument ", &argument - args.data(),
+                                  " is on device ", device->name(), ", another one on device ",
+                                  first->name(),
+                                  "\n    help: move arrays with quern.asarray(x, device=...)",
+                                  argument.object == nullptr
+                                      ? ""
+                                      : "; make textures and surfaces on the kernel's device"));
+        first = device;
     }
-    return first == nullptr ? current_device() : first->device();
+    return first == nullptr ? current_device() : *first;
 }
 
 // What of a refused launch is past the device's limits; "" when it is something else.
@@ -279,6 +281,8 @@ void RawKernel::operator()(std::span<const Argument> args, RawLaunch launch,
     for (const Argument& argument : args)
         if (argument.kind == ArgType::Kind::array)
             pool.note_use(*argument.array->buffer().get(), stream);
+        else if (argument.object != nullptr) [[unlikely]]
+            argument.object->note_use(stream);
 }
 
 } // namespace quern

@@ -52,6 +52,9 @@ std::optional<DType> dtype_of(const CType& type) {
             return bytes == 2 ? DType::float16 : bytes == 4 ? DType::float32 : DType::float64;
         case Form::bfloat16:
             return DType::bfloat16;
+        case Form::texture: // a handle as a number
+        case Form::surface:
+            return DType::uint64;
         default:
             return std::nullopt;
         }
@@ -100,6 +103,8 @@ bool same_kind(const CType& type, DType dtype) {
     case Form::unknown:
     case Form::vector:
         return true;
+    case Form::texture:
+    case Form::surface:
     case Form::boolean:
     case Form::character:
     case Form::signed_integer:
@@ -225,9 +230,41 @@ struct Storing {
                join("make the dtype with align=True, or give its offsets, ", as_it_stands));
     }
 
+    // A texture or a surface goes where its handle's type stands, by name or as the integer it is.
+    void check_object() const {
+        const CType& type = param.declared.c_type;
+        const bool surface = argument().object->is_surface();
+        const Form own = surface ? Form::surface : Form::texture;
+        const bool fits =
+            !type.pointer && param.bytes == sizeof(std::uint64_t) &&
+            (type.kind == own || type.kind == Form::unsigned_integer || type.kind == Form::unknown);
+        if (fits)
+            return;
+        if (!type.pointer && (type.kind == Form::texture || type.kind == Form::surface))
+            refuse(ErrorKind::type,
+                   surface ? "is a surface; its parameter is a texture"
+                           : "is a texture; its parameter is a surface",
+                   join("pass a ", surface ? "TextureObject, " : "SurfaceObject, ", as_it_stands));
+        refuse(ErrorKind::type,
+               surface ? "is a surface; its parameter is no cudaSurfaceObject_t"
+                       : "is a texture; its parameter is no cudaTextureObject_t",
+               join("declare the parameter as ",
+                    surface ? "cudaSurfaceObject_t, " : "cudaTextureObject_t, ", as_it_stands));
+    }
+
     void check() const {
         const Argument& given = argument();
         const CType& type = param.declared.c_type;
+        if (given.object != nullptr)
+            return check_object();
+        if (!type.pointer && given.kind != ArgType::Kind::scalar &&
+            (type.kind == Form::texture || type.kind == Form::surface))
+            refuse(ErrorKind::type,
+                   type.kind == Form::texture ? "is no texture, which its parameter is"
+                                              : "is no surface, which its parameter is",
+                   join("pass a quern.cuda.texture.",
+                        type.kind == Form::texture ? "TextureObject" : "SurfaceObject", ", ",
+                        as_it_stands));
         const bool is_array = given.kind == ArgType::Kind::array;
         if (is_array) {
             if (param.accepts >> static_cast<unsigned>(given.array->dtype()) & 1u)

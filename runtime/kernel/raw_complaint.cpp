@@ -45,6 +45,8 @@ std::string side_by_side(const RawCall& call, std::size_t marked) {
 } // namespace
 
 std::string describe(const Argument& argument) {
+    if (argument.object != nullptr)
+        return argument.object->is_surface() ? "SurfaceObject" : "TextureObject";
     switch (argument.kind) {
     case ArgType::Kind::array:
         return join(row(argument.array->dtype()).name, " array, shape ",

@@ -32,7 +32,8 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "runtime/stream": ("runtime/device",),
     "runtime/memory": ("runtime/stream",),
     "runtime/array": ("runtime/memory",),
-    "runtime/kernel": ("runtime/array",),
+    "runtime/texture": ("runtime/array",),
+    "runtime/kernel": ("runtime/texture",),
     "python/bindings": ("runtime/kernel", "compiler"),
 }
 

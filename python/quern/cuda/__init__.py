@@ -15,7 +15,7 @@ from quern._core import (
     get_elapsed_time,
     gpu_count,
 )
-from quern.cuda import compiler, driver, runtime
+from quern.cuda import compiler, driver, runtime, texture
 
 __all__ = [
     "Device",
@@ -34,6 +34,7 @@ __all__ = [
     "is_available",
     "runtime",
     "synchronize",
+    "texture",
 ]
 
 

@@ -8,6 +8,24 @@ from quern import _core
 
 __all__ = [
     "DeviceProperties",
+    "cudaAddressModeBorder",
+    "cudaAddressModeClamp",
+    "cudaAddressModeMirror",
+    "cudaAddressModeWrap",
+    "cudaArrayDefault",
+    "cudaArrayLayered",
+    "cudaArraySurfaceLoadStore",
+    "cudaChannelFormatKindFloat",
+    "cudaChannelFormatKindSigned",
+    "cudaChannelFormatKindUnsigned",
+    "cudaFilterModeLinear",
+    "cudaFilterModePoint",
+    "cudaReadModeElementType",
+    "cudaReadModeNormalizedFloat",
+    "cudaResourceTypeArray",
+    "cudaResourceTypeLinear",
+    "cudaResourceTypeMipmappedArray",
+    "cudaResourceTypePitch2D",
     "deviceGetAttribute",
     "deviceSynchronize",
     "driverGetVersion",
@@ -19,6 +37,26 @@ __all__ = [
     "setDevice",
     "streamSynchronize",
 ]
+
+# Numbers of CUDA's enumerations that textures take (`quern.cuda.texture`).
+cudaChannelFormatKindSigned: int = 0
+cudaChannelFormatKindUnsigned: int = 1
+cudaChannelFormatKindFloat: int = 2
+cudaArrayDefault: int = 0
+cudaArrayLayered: int = 1
+cudaArraySurfaceLoadStore: int = 2
+cudaResourceTypeArray: int = 0
+cudaResourceTypeMipmappedArray: int = 1
+cudaResourceTypeLinear: int = 2
+cudaResourceTypePitch2D: int = 3
+cudaAddressModeWrap: int = 0
+cudaAddressModeClamp: int = 1
+cudaAddressModeMirror: int = 2
+cudaAddressModeBorder: int = 3
+cudaFilterModePoint: int = 0
+cudaFilterModeLinear: int = 1
+cudaReadModeElementType: int = 0
+cudaReadModeNormalizedFloat: int = 1
 
 
 class DeviceProperties(TypedDict):
