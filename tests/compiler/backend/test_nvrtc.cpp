@@ -54,6 +54,27 @@ TEST_F(Nvrtc, CompilesPlainKernelForEachArchitecture) {
     }
 }
 
+// Small kernels are compiled with less of the language; textures need all of it, and a source that
+// names them gets it at once: with a type of its own this one would compile either way.
+TEST_F(Nvrtc, ProgramsWithTexturesAreCompiledInFullAtOnce) {
+    const std::string which = "#ifdef __CUDACC_RTC_MINIMAL__\n#define MODE in_parts\n"
+                              "typedef unsigned long long cudaTextureObject_t;\n"
+                              "#else\n#define MODE in_full\n#endif\n";
+    const std::string textured =
+        "extern \"C\" __global__ void MODE(float* p, cudaTextureObject_t t) {\n"
+        "#ifndef __CUDACC_RTC_MINIMAL__\n*p = tex1Dfetch<float>(t, 3);\n"
+        "#endif\n}";
+    EXPECT_NE(text_of(nvrtc_backend().compile(request_for(9, 0, which + textured))).find("in_full"),
+              std::string::npos);
+    // Without the name, the first attempt fails and the second is in full.
+    EXPECT_NE(text_of(nvrtc_backend().compile(request_for(
+                          9, 0,
+                          which + "extern \"C\" __global__ void MODE(float* p, unsigned long long "
+                                  "t) { *p = tex1Dfetch<float>(t, 3); }")))
+                  .find("in_full"),
+              std::string::npos);
+}
+
 TEST_F(Nvrtc, ArchitectureOfTheFutureGetsPtx) {
     const Binary binary = nvrtc_backend().compile(request_for(99, 0));
     const std::string image = text_of(binary);

@@ -86,6 +86,22 @@ TEST_P(CompileRaw, MistakesAreShownInTheUsersLines) {
     }
 }
 
+TEST_P(CompileRaw, TextureReferencesAreToldWhatToBecome) {
+    for (const char* old : {"texture<float, 2> old;", "surface<void, 2> old;"}) {
+        source.code = std::string(old) + "\nextern \"C\" __global__ void k(float* x) { *x = 1; }";
+        try {
+            (void)compile_raw(source, arch, "k", "");
+            FAIL() << old;
+        } catch (const CompileError& error) {
+            const std::string text = error.what();
+            const auto cure = text.find("help: texture and surface references left CUDA");
+            ASSERT_NE(cure, text.npos) << text;
+            EXPECT_EQ(text.find("references left", cure + 40), text.npos) << text; // said once
+            EXPECT_NE(text.find("line 1"), text.npos) << text;
+        }
+    }
+}
+
 TEST_P(CompileRaw, CuComplexBecomesComplex) {
     source.code = R"(#include <cuComplex.h>
 extern "C" __global__ void k(cuFloatComplex* x, cuDoubleComplex z) {
@@ -154,6 +170,12 @@ TEST(DeclaredParams, OfSymbolsAndOfText) {
     EXPECT_EQ(plain[2].name, "n");
     EXPECT_EQ(plain[2].c_type, read_c_type("unsigned"));
     EXPECT_TRUE(declared_params(source, "missing").empty());
+    source.code = "typedef cudaTextureObject_t Map;\n"
+                  "extern \"C\" __global__ void k(Map a, const cudaSurfaceObject_t b) {}";
+    const auto handles = declared_params(source, "k");
+    ASSERT_EQ(handles.size(), 2u);
+    EXPECT_EQ(handles[0].c_type.kind, CType::Kind::texture);
+    EXPECT_EQ(handles[1].c_type.kind, CType::Kind::surface);
 }
 
 } // namespace
