@@ -77,6 +77,12 @@ std::int64_t index_in(std::int64_t i, std::int64_t size, CUaddress_mode mode) no
     }
 }
 
+// std::floor is a call on the oldest x86-64. |x| < 2^62.
+std::int64_t floor_of(double x) noexcept {
+    const auto toward_zero = static_cast<std::int64_t>(x);
+    return toward_zero - (static_cast<double>(toward_zero) > x ? 1 : 0);
+}
+
 struct Tap { // along one axis: two texels, and the weight of the second in 256ths
     std::int64_t first = 0, second = 0;
     int weight = 0;
@@ -85,23 +91,24 @@ struct Tap { // along one axis: two texels, and the weight of the second in 256t
 Tap tap(const HostTexture& texture, std::size_t axis, double x) noexcept {
     const std::int64_t size = texture.size[axis];
     CUaddress_mode mode = texture.address[axis];
+    // Far outside is as good as just outside; not a number is 0.
+    x = x != x ? 0 : std::clamp(x, -0x1p32, 0x1p32);
     if (texture.normalized) {
-        const double turns = std::floor(x);
+        const std::int64_t turns = floor_of(x);
         if (mode == CU_TR_ADDRESS_MODE_WRAP)
-            x -= turns;
+            x -= static_cast<double>(turns);
         else if (mode == CU_TR_ADDRESS_MODE_MIRROR)
-            x = std::fmod(turns, 2) == 0 ? x - turns : 1 - (x - turns);
+            x = (turns & 1) == 0 ? x - static_cast<double>(turns)
+                                 : 1 - (x - static_cast<double>(turns));
         x *= static_cast<double>(size);
     } else if (mode != CU_TR_ADDRESS_MODE_BORDER) {
         mode = CU_TR_ADDRESS_MODE_CLAMP;
     }
-    // Far outside is as good as just outside; not a number is 0.
-    x = std::isnan(x) ? 0 : std::clamp(x, -0x1p40, 0x1p40);
     if (!texture.linear) {
-        const std::int64_t place = index_in(static_cast<std::int64_t>(std::floor(x)), size, mode);
+        const std::int64_t place = index_in(floor_of(x), size, mode);
         return {place, place, 0};
     }
-    const auto fixed = static_cast<std::int64_t>(std::floor((x - 0.5) * 256 + 0.5));
+    const std::int64_t fixed = floor_of((x - 0.5) * 256 + 0.5);
     const std::int64_t lower = fixed >> 8;
     return {index_in(lower, size, mode), index_in(lower + 1, size, mode),
             static_cast<int>(fixed & 255)};
@@ -116,9 +123,26 @@ const std::byte* texel(const HostTexture& texture, std::int64_t x, std::int64_t 
            static_cast<std::size_t>(x) * texture.channels * texture.channel_bytes;
 }
 
+using Bits = std::array<std::uint32_t, 4>;
+
 // Channels that the format lacks: 0, and 1 for the last.
-Channels no_channels(const HostTexture& texture) noexcept {
-    return Channels{0, 0, 0, texture.as_floats ? std::bit_cast<std::uint32_t>(1.0f) : 1u};
+Bits no_channels(const HostTexture& texture) noexcept {
+    return {0, 0, 0, texture.as_floats ? std::bit_cast<std::uint32_t>(1.0f) : 1u};
+}
+
+// A texel that is read as it is; nullptr is the border.
+Channels one_texel(const HostTexture& texture, const std::byte* place) noexcept {
+    Bits out = no_channels(texture);
+    for (unsigned c = 0; c < texture.channels; ++c) {
+        if (place == nullptr)
+            out[c] = texture.as_floats ? std::bit_cast<std::uint32_t>(texture.border[c]) : 0;
+        else
+            out[c] = texture.as_floats ? std::bit_cast<std::uint32_t>(float_at(texture, place, c))
+                                       : integer_at(texture, place);
+        if (place != nullptr)
+            place += texture.channel_bytes;
+    }
+    return std::bit_cast<Channels>(out);
 }
 
 } // namespace
@@ -126,12 +150,7 @@ Channels no_channels(const HostTexture& texture) noexcept {
 Channels fetch_texel(const HostTexture& texture, std::int64_t x) noexcept {
     if (x < 0 || x >= texture.size[0])
         return Channels{};
-    Channels out = no_channels(texture);
-    const std::byte* place = texel(texture, x, 0, 0);
-    for (unsigned c = 0; c < texture.channels; ++c, place += texture.channel_bytes)
-        out[c] = texture.as_floats ? std::bit_cast<std::uint32_t>(float_at(texture, place, c))
-                                   : integer_at(texture, place);
-    return out;
+    return one_texel(texture, texel(texture, x, 0, 0));
 }
 
 Channels sample(const HostTexture& texture, unsigned axes, std::array<double, 3> coordinates,
@@ -141,15 +160,10 @@ Channels sample(const HostTexture& texture, unsigned axes, std::array<double, 3>
         taps[axis] = tap(texture, axis, coordinates[axis]);
     if (layer >= 0)
         taps[2].first = std::min<std::int64_t>(layer, texture.layers - 1);
-    Channels out = no_channels(texture);
-    if (!texture.as_floats) { // never filtered
-        const std::byte* place = texel(texture, taps[0].first, taps[1].first, taps[2].first);
-        for (unsigned c = 0; c < texture.channels; ++c)
-            out[c] = place == nullptr ? 0 : integer_at(texture, place + c * texture.channel_bytes);
-        return out;
-    }
+    if (!texture.linear)
+        return one_texel(texture, texel(texture, taps[0].first, taps[1].first, taps[2].first));
     std::array<float, 4> sums{};
-    for (unsigned corner = 0; corner < 1u << (texture.linear ? axes : 0); ++corner) {
+    for (unsigned corner = 0; corner < 1u << axes; ++corner) {
         float weight = 1;
         std::array<std::int64_t, 3> at{0, 0, taps[2].first};
         for (unsigned axis = 0; axis < axes; ++axis) {
@@ -166,9 +180,10 @@ Channels sample(const HostTexture& texture, unsigned axes, std::array<double, 3>
                                      ? texture.border[c]
                                      : float_at(texture, place + c * texture.channel_bytes, c));
     }
+    Bits out = no_channels(texture);
     for (unsigned c = 0; c < texture.channels; ++c)
         out[c] = std::bit_cast<std::uint32_t>(sums[c]);
-    return out;
+    return std::bit_cast<Channels>(out);
 }
 
 } // namespace quern::host
