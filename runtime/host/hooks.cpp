@@ -79,6 +79,7 @@ const auto& hooks() {
         Hook{"_ZdaPvmSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
         Hook{"__quern_trap", reinterpret_cast<void*>(&quern_host_trap), true},
         Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
+        Hook{"__quern_texture_row", reinterpret_cast<void*>(&quern_host_texture_row), true},
         Hook{"__quern_texture_fetch", reinterpret_cast<void*>(&quern_host_texture_fetch), true},
         Hook{"__quern_texture_sample", reinterpret_cast<void*>(&quern_host_texture_sample), true},
         Hook{"__quern_surface_place", reinterpret_cast<void*>(&quern_host_surface_place), true},

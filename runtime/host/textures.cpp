@@ -234,6 +234,7 @@ CUresult cuTexObjectCreate(CUtexObject* handle, const CUDA_RESOURCE_DESC* resour
             texture.address[axis] = how->addressMode[axis];
         }
         std::copy_n(how->borderColor, 4, texture.border.begin());
+        texture.row = {texture.data, static_cast<std::uint32_t>(texture.size[0])};
         return keep(std::move(texture), handle);
     });
 }
@@ -258,6 +259,14 @@ CUresult cuSurfObjectCreate(CUsurfObject* handle, const CUDA_RESOURCE_DESC* reso
 CUresult cuSurfObjectDestroy(CUsurfObject handle) { return drop(handle, true); }
 
 extern "C" {
+const HostTexture::Row* quern_host_texture_row(unsigned long long handle, unsigned type) {
+    const HostTexture& texture = used(handle, false);
+    const bool as_stored = texture.format != CU_AD_FORMAT_HALF &&
+                           texture.as_floats == is_float(texture.format) &&
+                           type == texture.format * 8u + texture.channels;
+    return as_stored ? &texture.row : nullptr;
+}
+
 Channels quern_host_texture_fetch(unsigned long long handle, int x) {
     return fetch_texel(used(handle, false), x);
 }

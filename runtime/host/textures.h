@@ -27,6 +27,10 @@ struct HostTexture {
     CUarray_format format{};
     std::uint32_t channels = 1, channel_bytes = 1;
     bool is_surface = false;
+    struct Row { // what a kernel reads by itself
+        const std::byte* texels = nullptr;
+        std::uint32_t width = 0;
+    } row;
 
     std::array<CUaddress_mode, 3> address{};
     bool linear = false, normalized = false, as_floats = false, srgb = false;
@@ -45,6 +49,7 @@ using Channels = std::uint32_t __attribute__((vector_size(16)));
 
 // Hooks that kernels call by name. A handle that is none ends the launch.
 extern "C" {
+const HostTexture::Row* quern_host_texture_row(unsigned long long handle, unsigned type);
 Channels quern_host_texture_fetch(unsigned long long handle, int x);
 Channels quern_host_texture_sample(unsigned long long handle, unsigned axes, float x, float y,
                                    float z, int layer);

@@ -275,6 +275,24 @@ def test_linear_memory(device, dtype, channels):
     np.testing.assert_array_equal(out.get(), expected.astype(read))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16"])
+def test_linear_memory_as_fractions(device, dtype):
+    host = values((101, 2), dtype)
+    resource = ResourceDescriptor(
+        runtime.cudaResourceTypeLinear,
+        arr=quern.asarray(host),
+        chDesc=channel_format(dtype, 2),
+        sizeInBytes=host.nbytes,
+    )
+    texture = TextureObject(
+        resource, TextureDescriptor(readMode=runtime.cudaReadModeNormalizedFloat)
+    )
+    x, out = np.arange(-3, 104, dtype=np.int32), quern.full((107, 2), 7, "float32")
+    launch("fetch<float2>", (texture, quern.asarray(x), out, 107), 107)
+    expected = np.pad(as_read(host, True), ((3, 3), (0, 0)))
+    np.testing.assert_allclose(out.get(), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("channels", [1, 2, 4])
 def test_pitched_memory(device, dtype, channels):
