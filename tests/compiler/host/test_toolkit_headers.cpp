@@ -358,6 +358,21 @@ extern "C" __global__ void k(half* h, cuFloatComplex* c, double* d) {
     EXPECT_EQ(result.log, "");
 }
 
+// Texture headers of a toolkit name what ours have already.
+TEST(Toolkit, TextureHeadersAreOurs) {
+    NEEDS("texture_types.h");
+    const auto result = compile(with_toolkit(R"(#include <texture_types.h>
+#include <surface_types.h>
+#include <texture_indirect_functions.h>
+#include <surface_indirect_functions.h>
+extern "C" __global__ void k(cudaTextureObject_t t, cudaSurfaceObject_t s, float* p) {
+    const cudaTextureAddressMode mode = cudaAddressModeBorder;
+    surf2Dwrite(tex2D<float>(t, p[0], mode), s, 0, 0, cudaBoundaryModeZero);
+})"));
+    EXPECT_EQ(result.status, QUERN_CC_OK) << result.log;
+    EXPECT_EQ(result.log, "");
+}
+
 TEST(Toolkit, AFolderGivenByHandLeavesOursInPlace) {
     NEEDS("cuda_runtime_api.h");
     for (const auto& folder : cuda_include_folders()) {
