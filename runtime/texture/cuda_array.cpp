@@ -66,13 +66,30 @@ CudaArray::CudaArray(Device& device, const ChannelFormat& format, Extents extent
     shape.Flags = flags;
     const DriverApi& api = api_with_arrays(device);
     device.make_current();
-    CUresult status{};
-    {
+    const auto create = [&] {
         const RelaxedCapture relaxed(api);
-        status = api.cuArray3DCreate(&handle_, &shape);
+        return api.cuArray3DCreate(&handle_, &shape);
+    };
+    CUresult status = create();
+    if (status == CUDA_ERROR_OUT_OF_MEMORY) { // the pool may hold what nobody uses
+        pool_of(device).free_all_blocks();
+        status = create();
     }
+    if (status == CUDA_ERROR_OUT_OF_MEMORY)
+        throw_out_of_memory();
     check(api, status, "make ", text(), " on ", device.name(),
           "; the driver's limits are in device.attributes, MaxTexture...");
+}
+
+void CudaArray::throw_out_of_memory() const {
+    const MemoryPool& pool = pool_of(device_);
+    const std::size_t bytes = at_least_one(extents_.width) * at_least_one(extents_.height) *
+                              at_least_one(extents_.depth) * format_.texel_bytes();
+    throw OutOfMemoryError(
+        join("cannot make ", text(), " on ", device_.name(), ": it takes ", format_bytes(bytes),
+             ", live arrays hold ", format_bytes(pool.used_bytes()),
+             ". Release arrays, or what other libraries and processes hold on this device"),
+        {bytes, pool.used_bytes(), pool.total_bytes(), pool.limit()});
 }
 
 CudaArray::~CudaArray() {

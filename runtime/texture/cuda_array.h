@@ -47,6 +47,7 @@ class CudaArray {
     void note_use() noexcept { used_.store(true, std::memory_order_relaxed); }
 
   private:
+    [[noreturn]] void throw_out_of_memory() const;
     struct Place;
     void copy(const Place& from, const Place& to, CUstream stream);
 

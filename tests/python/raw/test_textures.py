@@ -250,6 +250,11 @@ def test_arrays_past_the_limits(device):
         CUDAarray(channel_format("float32", 1), limit + 1)
 
 
+def test_arrays_without_memory(device):
+    with pytest.raises(quern.OutOfMemoryError, match=r"\(16384, 16384, 16384\).*64.* TiB"):
+        CUDAarray(channel_format("float32", 4), 16384, 16384, 16384)
+
+
 # ---- fetches
 
 
