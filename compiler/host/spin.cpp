@@ -64,14 +64,97 @@ Watch decides(llvm::Value* condition, const llvm::Loop& loop) {
     return found;
 }
 
+using Values = llvm::SmallVector<llvm::Value*, 8>;
+
+// What the loop carries from round to round and its exits ask about.
+Values asked_by_exits(const llvm::Loop& loop, llvm::ArrayRef<llvm::Value*> conditions) {
+    Values open(conditions), carried;
+    llvm::SmallPtrSet<llvm::Value*, 16> seen;
+    while (!open.empty()) {
+        auto* instruction = llvm::dyn_cast<llvm::Instruction>(open.pop_back_val());
+        if (!instruction || !loop.contains(instruction) || !seen.insert(instruction).second)
+            continue;
+        if (llvm::isa<llvm::PHINode>(instruction) && instruction->getParent() == loop.getHeader())
+            carried.push_back(instruction);
+        else
+            open.append(instruction->op_begin(), instruction->op_end());
+    }
+    return carried;
+}
+
+// Is there a way round on which all of `values` end as `same`? `steps` bounds the search.
+bool may_stay(Values values, const Values& same, const llvm::Loop& loop, unsigned& steps) {
+    if (values == same)
+        return true;
+    if (steps == 0)
+        return false;
+    --steps;
+    const auto turn = std::find_if(values.begin(), values.end(), [&](llvm::Value* value) {
+        const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+        return instruction && loop.contains(instruction) &&
+               (llvm::isa<llvm::SelectInst>(instruction) ||
+                (llvm::isa<llvm::PHINode>(instruction) &&
+                 instruction->getParent() != loop.getHeader()));
+    });
+    if (turn == values.end())
+        return false;
+    if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(*turn)) {
+        for (auto* taken : {choice->getTrueValue(), choice->getFalseValue()}) {
+            *turn = taken;
+            if (may_stay(values, same, loop, steps))
+                return true;
+        }
+        return false;
+    }
+    const auto* place = llvm::cast<llvm::PHINode>(*turn)->getParent();
+    for (auto* from : llvm::predecessors(place)) { // all that meet there come the same way
+        Values before = values;
+        for (auto& value : before)
+            if (auto* phi = llvm::dyn_cast<llvm::PHINode>(value); phi && phi->getParent() == place)
+                value = phi->getIncomingValueForBlock(from);
+        if (may_stay(before, same, loop, steps))
+            return true;
+    }
+    return false;
+}
+
+// `while (k < n) if (ready[k]) ...k += step`: a round may end where it began, and what it looks at
+// is another thread's to write.
+Watch stands_still(const llvm::Loop& loop, llvm::ArrayRef<llvm::Value*> conditions) {
+    const Values carried = asked_by_exits(loop, conditions);
+    if (carried.empty())
+        return Watch::nothing;
+    llvm::SmallVector<llvm::BasicBlock*, 4> latches;
+    loop.getLoopLatches(latches);
+    if (llvm::none_of(latches, [&](llvm::BasicBlock* latch) {
+            Values next;
+            for (auto* value : carried)
+                next.push_back(llvm::cast<llvm::PHINode>(value)->getIncomingValueForBlock(latch));
+            unsigned steps = 1000;
+            return may_stay(next, carried, loop, steps);
+        }))
+        return Watch::nothing;
+    Watch found = Watch::nothing;
+    for (auto* block : loop.blocks())
+        for (auto& instruction : *block)
+            if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+                found = load->isVolatile() || load->isAtomic() ? Watch::word : found;
+            else
+                found = std::max(found, watched(instruction, loop));
+    return found;
+}
+
 Watch spins_on(const llvm::Loop& loop) {
     llvm::SmallVector<llvm::BasicBlock*, 4> exits;
     loop.getExitingBlocks(exits);
-    Watch found = Watch::nothing;
+    Values conditions;
     for (auto* block : exits)
         if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
             branch && branch->isConditional())
-            found = std::max(found, decides(branch->getCondition(), loop));
+            conditions.push_back(branch->getCondition());
+    Watch found = stands_still(loop, conditions);
+    for (auto* condition : conditions)
+        found = std::max(found, decides(condition, loop));
     return found;
 }
 

@@ -41,7 +41,8 @@ namespace {
 }
 
 constexpr unsigned most_threads = 1024;
-constexpr unsigned idle_rounds = 64; // of nothing but yields, before other blocks get their turn
+constexpr unsigned idle_rounds = 64;    // of nothing but yields, before other blocks get their turn
+constexpr unsigned given_rounds = 1024; // of yields, whatever else went on between them
 constexpr std::uint32_t guarded_stack_bytes =
     128 * 1024; // stacks this large may overflow: a page stands guard
 constexpr std::size_t page_bytes = 4096;
@@ -151,7 +152,7 @@ class FiberBlock {
     unsigned threads_ = 0, live_ = 0, current_ = 0;
     int status_ = 0;
     unsigned votes_ = 0, last_votes_ = 0, last_voters_ = 0; // of the block's barrier
-    unsigned idle_ = 0;
+    unsigned idle_ = 0, given_ = 0;
     void* home_ = nullptr; // the scheduler's own stack
     std::array<unsigned, slot(State::count)> counts_{};
     std::array<State, most_threads> states_{};
@@ -188,7 +189,7 @@ void FiberBlock::start(const Shape& shape, std::uint64_t number) {
     std::fill_n(states_.begin(), threads_, State::fresh);
     named_.fill(0);
     status_ = 0;
-    votes_ = idle_ = 0;
+    votes_ = idle_ = given_ = 0;
     const bool guard = shape.stack_bytes >= guarded_stack_bytes;
     stack_step_ = (shape.stack_bytes + 2 * page_bytes - 1) / page_bytes * page_bytes;
     if (stacks_.reserve(stack_step_ * most_threads)) {
@@ -425,8 +426,8 @@ Outcome FiberBlock::run() {
             continue;
         if (counts_[slot(State::yielded)] != 0) {
             move_all(State::yielded, State::ready);
-            if (++idle_ > idle_rounds) {
-                idle_ = 0;
+            if (++idle_ > idle_rounds || ++given_ > given_rounds) {
+                idle_ = given_ = 0;
                 break;
             }
             continue;

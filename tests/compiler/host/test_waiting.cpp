@@ -344,6 +344,70 @@ TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
     EXPECT_EQ(seen, std::vector<int>(32 * 40, 3));
 }
 
+// Rounds that end where they began: which word a thread watches changes with what it has found.
+TEST_P(Waiting, ThreadsThatStandStillLetOthersGoOn) {
+    const DriverProgram program(source(R"(
+    extern "C" __global__ void sums(volatile int* ready, volatile int* total, const int* x, int n) {
+        // a tree in an array: its leaves are the second half, children are sums of other threads'
+        int step = gridDim.x * blockDim.x;
+        for (int node = 2 * n - 1 - blockIdx.x * blockDim.x - threadIdx.x; node > 0;) {
+            if (node >= n) total[node] = x[node - n];
+            else if (!ready[2 * node] || !ready[2 * node + 1]) continue;
+            else total[node] = total[2 * node] + total[2 * node + 1];
+            __threadfence();
+            ready[node] = 1;
+            node -= step;
+        }
+    }
+    extern "C" __global__ void levels(volatile int* depth, int n, int last) {
+        // parents are the last blocks' threads; every round of a block ends at a barrier
+        for (int node = n - blockIdx.x * blockDim.x - threadIdx.x; node <= last;) {
+            int up = depth[node / 2];
+            if (up >= 0) { depth[node] = up + 1; node += n; }
+            __syncthreads();
+        }
+    }
+    extern "C" __global__ void look_back(unsigned* state, const int* x, int* before) {
+        __shared__ int reached;
+        int i = blockIdx.x;
+        if (threadIdx.x == 0) {
+            int own = x[i], found = 0;
+            atomicExch(&state[i], (1u << 30) | own);
+            for (int j = i - 1; j >= 0;) {
+                unsigned seen = atomicAdd(&state[j], 0u);
+                if (seen >> 30 == 0) continue;
+                found += seen & 0x3fffffff;
+                j = seen >> 30 == 2 ? -1 : j - 1;
+            }
+            atomicExch(&state[i], (2u << 30) | (found + own));
+            reached = found;
+        }
+        __syncthreads();
+        before[i * blockDim.x + threadIdx.x] = reached;
+    })"));
+    const int n = 2048;
+    auto x = random_ints(n, 5, 0, 1000);
+    std::vector<int> ready(2 * n), total(2 * n);
+    ASSERT_EQ(program.launch("sums", {{2}, {256}, 0}, ready.data(), total.data(), x.data(), int(n)),
+              CUDA_SUCCESS);
+    EXPECT_EQ(total[1], std::accumulate(x.begin(), x.end(), 0));
+
+    std::vector<int> depth(n, -1);
+    depth[0] = 0;
+    ASSERT_EQ(program.launch("levels", {{16}, {64}, 0}, depth.data(), int(16 * 64), int(n - 1)),
+              CUDA_SUCCESS);
+    for (int node = 1; node < n; ++node)
+        ASSERT_EQ(depth[node], depth[node / 2] + 1) << node;
+
+    std::vector<unsigned> state(200);
+    std::vector<int> before(200 * 32);
+    ASSERT_EQ(program.launch("look_back", {{200}, {32}, 0}, state.data(), x.data(), before.data()),
+              CUDA_SUCCESS);
+    for (int i = 0, sum = 0; i < 200; sum += x[i++])
+        for (int t = 0; t < 32; ++t)
+            ASSERT_EQ(before[i * 32 + t], sum);
+}
+
 TEST_P(Waiting, TrapsEndTheLaunchAndNothingElse) {
     const DriverProgram program(source(R"(
     extern "C" __global__ void fail(int* x, int at) {
