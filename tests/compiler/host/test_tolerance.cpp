@@ -86,6 +86,20 @@ TEST(Tolerance, TemplatesThatNobodyUsesAreNotLookedAt) {
     EXPECT_EQ(compile({kernel(unused, "out[0] = f(3);")}).status, QUERN_CC_ERROR);
 }
 
+TEST(Tolerance,
+     SharedObjectsThatAreNotConstructed) { // tests/compiler/host/test_waiting.cpp runs them
+    const std::string text = "struct V { double x; __device__ V() : x(1) {} "
+                             "__device__ V(int a, int b = 3) : x(a + b) {} __device__ ~V() {} };\n";
+    const auto log = [&](const std::string& variable) {
+        return compile({text + "__global__ void k() { __shared__ " + variable + "; }"}).log;
+    };
+    EXPECT_EQ(log("V v[3]"), "");
+    for (const char* variable : {"V v(4)", "V v{}", "V v = V()", "V v[2] = {}", "int v = 3"})
+        EXPECT_NE(log(variable).find("initialization is not supported for __shared__ variables"),
+                  std::string::npos)
+            << variable;
+}
+
 TEST(Tolerance, JumpsPragmasAndNarrowing) {
     const auto out =
         run(kernel("struct A { __device__ int A::f() { return 3; } };",

@@ -344,6 +344,31 @@ TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
     EXPECT_EQ(seen, std::vector<int>(32 * 40, 3));
 }
 
+TEST_P(Waiting, SharedObjectsLieAsTheyAre) {
+    const DriverProgram program(source(R"(
+    struct Vector { double x, y; __device__ Vector() : x(-1), y(-1) {}
+                    __device__ Vector(double a, double b = 3) : x(a), y(b) {} };
+    struct Count { int value = 5; __device__ ~Count() { value = 0; } };
+    template <class T> __device__ double swapped(const T& mine) {
+        __shared__ T tile[96];
+        tile[threadIdx.x] = mine;
+        __syncthreads();
+        return tile[95 - threadIdx.x].x + tile[95 - threadIdx.x].y;
+    }
+    extern "C" __global__ void k(double* out) {
+        __shared__ Count count;
+        if (threadIdx.x == 0) count.value = 40;
+        const double sum = swapped(Vector(threadIdx.x));
+        const int counted = count.value; // another thread's write, not the 5 of a constructor
+        __syncthreads();
+        out[threadIdx.x] = sum + counted + swapped(Vector()); // runs for the thread's own
+    })"));
+    std::vector<double> out(96);
+    ASSERT_EQ(program.launch("k", {{1}, {96}, 0}, out.data()), CUDA_SUCCESS);
+    for (int t = 0; t < 96; ++t)
+        ASSERT_EQ(out[t], 95 - t + 3 + 40 - 2);
+}
+
 // Rounds that end where they began: which word a thread watches changes with what it has found.
 TEST_P(Waiting, ThreadsThatStandStillLetOthersGoOn) {
     const DriverProgram program(source(R"(
