@@ -105,6 +105,16 @@ class CompileAction final : public clang::ASTFrontendAction {
     clang::CodeGenerator* generator_ = nullptr;
 };
 
+// `__shared__ alignas(16) float tile[64];`: behind an attribute of GNU's form Clang takes C's word.
+void keep_alignments(std::string& text) {
+    constexpr std::string_view place = "__shared__", word = "alignas";
+    for (auto at = text.find(place); at != text.npos; at = text.find(place, at)) {
+        at = std::min(text.find_first_not_of(" \t\n", at + place.size()), text.size());
+        if (text.compare(at, word.size(), word) == 0)
+            text.replace(at, word.size(), "_Alignas");
+    }
+}
+
 std::string whole_source(const FrontEndInput& input, const std::vector<TakenName>& taken) {
     std::string text;
     if (!taken.empty())
@@ -118,6 +128,7 @@ std::string whole_source(const FrontEndInput& input, const std::vector<TakenName
         else if (c != '\n')
             text.push_back(c);
     text.append("\"\n").append(input.main.text).append("\n");
+    keep_alignments(text);
     for (std::size_t i = 0; i < input.name_expressions.size(); ++i) {
         std::string_view name = input.name_expressions[i];
         const auto first = name.find_first_not_of(" \t\n&");

@@ -136,7 +136,11 @@ class Placer {
         for (auto* variable : static_)
             if (users_of(*variable).contains(&thunk))
                 layout.add(*variable, module_.getDataLayout());
-        const auto dynamic_offset = llvm::alignTo(layout.bytes, 16);
+        std::uint64_t dynamic_align = 16;
+        for (auto* variable : dynamic_)
+            if (lend || users_of(*variable).contains(&thunk))
+                dynamic_align = std::max(dynamic_align, variable->getAlign().valueOrOne().value());
+        const auto dynamic_offset = llvm::alignTo(layout.bytes, dynamic_align);
         kernel.static_shared_bytes = static_cast<std::uint32_t>(dynamic_offset);
 
         llvm::IRBuilder<> build(&*thunk.getEntryBlock().getFirstInsertionPt());

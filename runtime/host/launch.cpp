@@ -27,7 +27,8 @@ constexpr std::uint64_t gpu_multiprocessors = 132, gpu_threads = 2048;
 
 alignas(64) std::byte no_shared_memory[64];
 
-struct Arena { // this thread's shared memory, kept for the next launch
+struct Arena { // this thread's shared memory, aligned as far as anyone asks; kept for the next
+               // launch
     std::byte* bytes = nullptr;
     std::size_t size = 0;
     ~Arena() { std::free(bytes); }
@@ -36,7 +37,7 @@ struct Arena { // this thread's shared memory, kept for the next launch
         if (wanted > size) {
             std::free(bytes);
             size = (wanted + 4095) / 4096 * 4096;
-            bytes = static_cast<std::byte*>(std::aligned_alloc(64, size));
+            bytes = static_cast<std::byte*>(std::aligned_alloc(4096, size));
             if (bytes == nullptr)
                 size = 0;
         }

@@ -344,6 +344,26 @@ TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
     EXPECT_EQ(seen, std::vector<int>(32 * 40, 3));
 }
 
+TEST_P(Waiting, SharedVariablesAreAligned) {
+    const DriverProgram program(source(R"(
+    extern "C" __global__ void k(unsigned long long* out) {
+        __shared__ char one;
+        __shared__ alignas(256) char wide[3];
+        __shared__
+            alignas(double2) float pair[1];
+        alignas(64) __shared__ char before;
+        extern __shared__ __align__(1024) char rest[];
+        one = before = 1, wide[threadIdx.x % 3] = 2, pair[0] = 3;
+        __syncthreads();
+        out[0] = (unsigned long long)wide % 256 + (unsigned long long)pair % 16 +
+                 (unsigned long long)&before % 64 + (unsigned long long)rest % 1024;
+        out[1] = one + wide[2] + (int)pair[0] + before;
+    })"));
+    std::vector<unsigned long long> out(2, 9);
+    ASSERT_EQ(program.launch("k", {{1}, {32}, 64}, out.data()), CUDA_SUCCESS);
+    EXPECT_EQ(out, (std::vector<unsigned long long>{0, 7}));
+}
+
 TEST_P(Waiting, SharedObjectsLieAsTheyAre) {
     const DriverProgram program(source(R"(
     struct Vector { double x, y; __device__ Vector() : x(-1), y(-1) {}
