@@ -105,13 +105,18 @@ class CompileAction final : public clang::ASTFrontendAction {
     clang::CodeGenerator* generator_ = nullptr;
 };
 
-// `__shared__ alignas(16) float tile[64];`: behind an attribute of GNU's form Clang takes C's word.
+// `__shared__ alignas(16) float tile[64];`: behind an attribute of GNU's form Clang takes C's word
+// for an alignment, and no attribute in brackets, which here could only be [[maybe_unused]].
 void keep_alignments(std::string& text) {
     constexpr std::string_view place = "__shared__", word = "alignas";
     for (auto at = text.find(place); at != text.npos; at = text.find(place, at)) {
         at = std::min(text.find_first_not_of(" \t\n", at + place.size()), text.size());
         if (text.compare(at, word.size(), word) == 0)
             text.replace(at, word.size(), "_Alignas");
+        else if (const auto end = text.find("]]", at);
+                 text.compare(at, 2, "[[") == 0 && end != text.npos)
+            std::fill(text.begin() + static_cast<std::ptrdiff_t>(at),
+                      text.begin() + static_cast<std::ptrdiff_t>(end + 2), ' ');
     }
 }
 

@@ -138,7 +138,10 @@ Watch stands_still(const llvm::Loop& loop, llvm::ArrayRef<llvm::Value*> conditio
     for (auto* block : loop.blocks())
         for (auto& instruction : *block)
             if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-                found = load->isVolatile() || load->isAtomic() ? Watch::word : found;
+                found = (load->isVolatile() || load->isAtomic()) &&
+                                !llvm::isa<llvm::AllocaInst>(load->getPointerOperand())
+                            ? Watch::word
+                            : found;
             else
                 found = std::max(found, watched(instruction, loop));
     return found;

@@ -347,7 +347,7 @@ TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
 TEST_P(Waiting, SharedVariablesAreAligned) {
     const DriverProgram program(source(R"(
     extern "C" __global__ void k(unsigned long long* out) {
-        __shared__ char one;
+        __shared__ [[maybe_unused]] char one;
         __shared__ alignas(256) char wide[3];
         __shared__
             alignas(double2) float pair[1];
