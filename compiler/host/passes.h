@@ -37,6 +37,9 @@ void inline_device_functions(Program& program);
 void place_threads_and_shared(Program& program);
 inline constexpr unsigned first_position = 2; // the thunk's argument that is threadIdx.x
 
+// leaders.cpp: what one lane writes for its warp is seen as on hardware that moves in step.
+void keep_leaders_in_step(Program& program);
+
 // spin.cpp: loops that watch memory for another thread's write let the others go on.
 void let_spinning_threads_wait(Program& program);
 

@@ -123,6 +123,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     inline_device_functions(program);
     place_carry(module);
     place_threads_and_shared(program);
+    keep_leaders_in_step(program);
     let_spinning_threads_wait(program);
     make_row_runners(program, *machine);
     if (std::string trouble; [&] {

@@ -307,6 +307,49 @@ TEST_P(Waiting, VolatileSharedMemoryKeepsWarpsInStep) {
         EXPECT_EQ(sums[b], std::accumulate(x.begin() + 256 * b, x.begin() + 256 * (b + 1), 0));
 }
 
+// Each warp goes through a tree with one stack, which its first lane writes: no word says that the
+// others may read, but their votes keep them together.
+TEST_P(Waiting, WhatALeaderWritesItsWarpSees) {
+    const DriverProgram program(source(R"(
+    extern "C" __global__ void above(const int* most, const int* own, int* sums, int leaves) {
+        __shared__ int stack[4 * 32];
+        int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+        int bottom = threadIdx.x / 32 * 32, mine = own[i], sum = 0;
+        for (int round = 0; round < 3; ++round) {
+            int top = bottom;
+            if (lane == 0) stack[top] = 2 + round;
+            while (top >= bottom) {
+                int node = stack[top--];
+                if (node >= leaves) {
+                    sum += max(most[node] - mine, 0);
+                } else if (!__all_sync(0xffffffffu, most[node] <= mine)) {
+                    if (lane == 0) {
+                        stack[top + 1] = 2 * node;
+                        stack[top + 2] = 2 * node + 1;
+                    }
+                    top += 2;
+                }
+            }
+        }
+        sums[i] = sum;
+    })"));
+    const int leaves = 128;
+    const auto own = random_ints(256, 3), values = random_ints(leaves, 4);
+    std::vector<int> most(2 * leaves), sums(256);
+    std::copy(values.begin(), values.end(), most.begin() + leaves);
+    for (int node = leaves - 1; node > 0; --node)
+        most[node] = std::max(most[2 * node], most[2 * node + 1]);
+    ASSERT_EQ(
+        program.launch("above", {{2}, {128}, 0}, most.data(), own.data(), sums.data(), int(leaves)),
+        CUDA_SUCCESS);
+    for (int i = 0; i < 256; ++i) {
+        int wanted = 0;
+        for (int leaf = leaves; leaf < 2 * leaves; ++leaf) // below 2 or 3; of 2's, half below 4
+            wanted += (leaf < leaves + leaves / 4 ? 2 : 1) * std::max(most[leaf] - own[i], 0);
+        ASSERT_EQ(sums[i], wanted) << i;
+    }
+}
+
 TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
     const DriverProgram program(source(R"(
     extern "C" __global__ void chain(volatile int* flags, int* order, int n) {
