@@ -16,12 +16,13 @@
 namespace quern {
 namespace {
 
-// The prelude, and CuPy's names for two of its pieces.
+// The prelude, and CuPy's names for three of its pieces.
 const std::vector<SourceFile>& raw_headers() {
     static const std::vector<SourceFile> headers = [] {
         std::vector<SourceFile> made = prelude_headers();
         made.push_back({"cupy/complex.cuh", "#pragma once\n#include \"quern/complex.cuh\"\n"});
         made.push_back({"cupy/carray.cuh", "#pragma once\n#include \"quern/carray.cuh\"\n"});
+        made.push_back({"cupy/math_constants.h", "#pragma once\n#include <math_constants.h>\n"});
         return made;
     }();
     return headers;

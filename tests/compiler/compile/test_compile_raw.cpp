@@ -115,7 +115,10 @@ extern "C" __global__ void k(cuFloatComplex* x, cuDoubleComplex z) {
 TEST_P(CompileRaw, CuPysHeadersAreThere) {
     source.code = R"(#include <cupy/complex.cuh>
 #include <cupy/carray.cuh>
-extern "C" __global__ void k(complex<float>* x, thrust::complex<double> z) { x[0] *= complex<float>(z); })";
+#include <cupy/math_constants.h>
+extern "C" __global__ void k(complex<float>* x, thrust::complex<double> z) {
+    x[0] *= complex<float>(z) + CUDART_PI_F;
+})";
     EXPECT_NO_THROW((void)compile_raw(source, arch, "k", ""));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace quern::test {
 namespace {
@@ -21,6 +22,40 @@ TEST(StandardHeaders, DefineTheirNumbers) {
         else
             EXPECT_EQ(out[k], expected[k]) << k;
     EXPECT_TRUE(std::isnan(out[12]) && std::isnan(out[13]));
+}
+
+TEST(StandardHeaders, NamesOfStd) {
+    using F = std::numeric_limits<float>;
+    using D = std::numeric_limits<double>;
+    const Program program({read_kernels("standard_headers.cu")});
+    const float x = 1.75f;
+    std::vector<double> out(23);
+    program.launch("names_of_std", {1}, {1}, out.data(), x);
+    const double expected[] = {F::infinity(),
+                               F::lowest(),
+                               F::epsilon(),
+                               F::min(),
+                               F::denorm_min(),
+                               D::max(),
+                               D::denorm_min(),
+                               D::epsilon(),
+                               std::sqrt(x),
+                               x,
+                               1024,
+                               -2,
+                               std::exp(double(x)),
+                               2,
+                               3,
+                               7,
+                               37,
+                               x + 2.5,
+                               1,
+                               3,
+                               2 + x,
+                               21,
+                               2};
+    for (std::size_t k = 0; k < out.size(); ++k)
+        EXPECT_DOUBLE_EQ(out[k], expected[k]) << k;
 }
 
 } // namespace

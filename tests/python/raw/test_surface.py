@@ -291,13 +291,38 @@ def test_cucomplex_translated(device):
 def test_headers_of_cupy(device):
     code = """
     #include <cupy/complex.cuh>
+    #include <cupy/math_constants.h>
     extern "C" __global__ void k(complex<float>* x, thrust::complex<double> z) {
         x[0] = x[0] * complex<float>(z);
+        x[1] = complex<float>(CUDART_PI_F, CUDART_INF_F);
     }
     """
-    x = quern.asarray(np.array([1 + 2j], np.complex64))
+    x = quern.asarray(np.array([1 + 2j, 0], np.complex64))
     quern.RawKernel(code, "k")((1,), (1,), (x, 1j))
-    assert x.tolist() == [-2 + 1j]
+    assert x.tolist() == [-2 + 1j, complex(np.float32(np.pi), np.inf)]
+
+
+def test_headers_of_the_standard_library(device):
+    code = """
+    #include <algorithm>
+    #include <cmath>
+    #include <limits>
+    #include <type_traits>
+    template <class T> __global__ void nearest(const T* x, T* out, T to, int n) {
+        static_assert(std::is_floating_point<T>::value, "");
+        T best = std::numeric_limits<T>::infinity();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) best = std::min(best, std::abs(x[i] - to));
+        out[threadIdx.x] = std::sqrt(best);
+    }
+    """
+    x = np.random.default_rng(3).random(1000)
+    module = quern.RawModule(code=code, name_expressions=("nearest<float>", "nearest<double>"))
+    for dtype in (np.float32, np.float64):
+        out, t = quern.zeros(64, dtype), dtype(0.25)
+        kernel = module.get_function(f"nearest<{'float' if dtype is np.float32 else 'double'}>")
+        kernel((1,), (64,), (quern.asarray(x.astype(dtype)), out, t, 1000))
+        distances = np.abs(np.pad(x.astype(dtype), (0, 24), constant_values=9) - t).reshape(-1, 64)
+        np.testing.assert_allclose(out.get(), np.sqrt(distances.min(0)), rtol=1e-6)
 
 
 def test_cooperative(device):

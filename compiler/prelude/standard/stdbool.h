@@ -1,0 +1,2 @@
+// <stdbool.h>: bool is a type of the language.
+#pragma once

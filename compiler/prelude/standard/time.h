@@ -1,0 +1,2 @@
+// <time.h>: clock and clock_t need no header.
+#pragma once
