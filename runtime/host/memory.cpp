@@ -13,21 +13,37 @@ namespace {
 
 constexpr std::size_t alignment = 512, huge_page = std::size_t{2} << 20;
 
+// Programs read a row before their image, and a word behind it, and throw away what they read: on a
+// GPU something is always mapped there. So it is here; the system gives pages only to who writes.
+constexpr std::size_t margin = huge_page, small_margin = std::size_t{64} << 10;
+
+// Margins only where the C library maps blocks one by one; others lie between their neighbours.
+std::size_t margin_of(std::size_t bytes) { return bytes < small_margin ? 0 : small_margin; }
+
+void* allocate_small(std::size_t bytes) {
+    const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+    auto* start =
+        static_cast<std::byte*>(std::aligned_alloc(alignment, whole + 2 * margin_of(bytes)));
+    return start == nullptr ? nullptr : start + margin_of(bytes);
+}
+
 // Aligned to a huge page; the unaligned ends of a larger mapping go back at once.
 void* map_huge(std::size_t bytes, std::size_t& mapped) {
     mapped = (bytes + huge_page - 1) / huge_page * huge_page;
-    void* raw = mmap(nullptr, mapped + huge_page, PROT_READ | PROT_WRITE,
+    const std::size_t whole = margin + mapped + margin;
+    void* raw = mmap(nullptr, whole + huge_page, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
         return nullptr;
     const auto start = reinterpret_cast<std::uintptr_t>(raw);
-    const std::uintptr_t base = (start + huge_page - 1) / huge_page * huge_page;
-    if (base != start)
-        munmap(raw, base - start);
-    if (const std::size_t tail = start + huge_page - base; tail != 0)
-        munmap(reinterpret_cast<void*>(base + mapped), tail);
-    madvise(reinterpret_cast<void*>(base), mapped, MADV_HUGEPAGE);
-    return reinterpret_cast<void*>(base);
+    const std::uintptr_t first = (start + huge_page - 1) / huge_page * huge_page;
+    if (first != start)
+        munmap(raw, first - start);
+    if (const std::size_t tail = start + huge_page - first; tail != 0)
+        munmap(reinterpret_cast<void*>(first + whole), tail);
+    auto* base = reinterpret_cast<void*>(first + margin);
+    madvise(base, mapped, MADV_HUGEPAGE);
+    return base;
 }
 
 } // namespace
@@ -46,10 +62,7 @@ CUresult Memory::allocate(std::size_t bytes, BlockKind kind, unsigned flags, std
                 .mapped_bytes = 0,
                 .flags = flags,
                 .id = next_id_++};
-    void* memory =
-        bytes >= huge_page
-            ? map_huge(bytes, block.mapped_bytes)
-            : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    void* memory = bytes >= huge_page ? map_huge(bytes, block.mapped_bytes) : allocate_small(bytes);
     if (memory == nullptr)
         return CUDA_ERROR_OUT_OF_MEMORY;
     base = block.base = reinterpret_cast<std::uintptr_t>(memory);
@@ -61,11 +74,10 @@ CUresult Memory::allocate(std::size_t bytes, BlockKind kind, unsigned flags, std
 void Memory::give_back(const Block& block) noexcept {
     if (block.kind == BlockKind::registered || block.kind == BlockKind::module_global)
         return;
-    void* memory = reinterpret_cast<void*>(block.base);
     if (block.mapped_bytes != 0)
-        munmap(memory, block.mapped_bytes);
+        munmap(reinterpret_cast<void*>(block.base - margin), margin + block.mapped_bytes + margin);
     else
-        std::free(memory);
+        std::free(reinterpret_cast<void*>(block.base - margin_of(block.bytes)));
 }
 
 CUresult Memory::release(std::uintptr_t base, BlockKind kind, BlockKind or_kind) {

@@ -230,6 +230,27 @@ TEST_F(HostLaunchTest, WorksInAForkedChild) {
     ASSERT_EQ(launch(function, 1000, 1, {&p, &work}), CUDA_SUCCESS);
 }
 
+// SRAD of Rodinia reads the row above its image, stencils the word behind it.
+TEST_F(HostLaunchTest, ReadingJustBesideABlockIsNoFault) {
+    for (const std::size_t bytes : {std::size_t{100} << 10, std::size_t{1} << 20,
+                                    std::size_t{2} << 20, (std::size_t{5} << 20) + 300}) {
+        CUdeviceptr block = 0;
+        ASSERT_EQ(api.cuMemAlloc(&block, bytes), CUDA_SUCCESS);
+        const pid_t child = fork();
+        if (child == 0) {
+            const auto* start = reinterpret_cast<const volatile char*>(block);
+            int sum = 0;
+            for (std::ptrdiff_t away = 0; away < 32768; away += 1024)
+                sum += start[-1 - away] + start[static_cast<std::ptrdiff_t>(bytes) + away];
+            _exit(sum == 12345 ? 1 : 0); // whatever lies there
+        }
+        int status = -1;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status)) << bytes;
+        EXPECT_EQ(api.cuMemFree(block), CUDA_SUCCESS);
+    }
+}
+
 TEST(ThreadTeam, CoversEveryRangeWithAnyNumberOfThreads) {
     for (int threads = 1; threads <= 8; ++threads) {
         ThreadTeam* team = immortal_team(threads);
