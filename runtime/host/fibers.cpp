@@ -167,7 +167,7 @@ class FiberBlock {
     std::unique_ptr<Context[]> contexts_;
     Mapping stacks_, shared_;
     std::size_t stack_step_ = 0;
-    std::uint32_t guarded_bytes_ = 0;
+    std::size_t guarded_bytes_ = 0; // of each stack, with the page that stands guard; 0: none does
 };
 
 namespace {
@@ -198,14 +198,13 @@ void FiberBlock::start(const Shape& shape, std::uint64_t number) {
             (void)madvise(stacks_.start(), stack_step_ * most_threads, MADV_HUGEPAGE);
     }
     std::byte* const stacks = stacks_.start();
-    if (guard && guarded_bytes_ != stack_step_) {
-        for (unsigned i = 0; i < most_threads; ++i)
+    if (const std::size_t wanted = guard ? stack_step_ : 0; guarded_bytes_ != wanted) {
+        if (guarded_bytes_ != 0) // pages that stood guard lie within other stacks now
+            (void)mprotect(stacks, guarded_bytes_ * most_threads, PROT_READ | PROT_WRITE);
+        for (unsigned i = 0; guard && i < most_threads; ++i)
             if (mprotect(stacks + i * stack_step_, page_bytes, PROT_NONE) != 0)
                 break; // the system's list of mappings is full: go on without
-        guarded_bytes_ = static_cast<std::uint32_t>(stack_step_);
-    } else if (!guard && guarded_bytes_ != 0) {
-        (void)mprotect(stacks, stack_step_ * most_threads, PROT_READ | PROT_WRITE);
-        guarded_bytes_ = 0;
+        guarded_bytes_ = wanted;
     }
     shared_.reserve(std::max<std::size_t>(shape.shared_bytes, page_bytes));
     if (!contexts_)

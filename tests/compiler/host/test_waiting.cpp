@@ -387,6 +387,50 @@ TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
     EXPECT_EQ(seen, std::vector<int>(32 * 40, 3));
 }
 
+// Kernels of one process want stacks of every size, and one after another get them.
+TEST_P(Waiting, StacksOfManySizes) {
+    const DriverProgram program(source(R"(
+    __device__ int deep(int n, const int* o) { return n == 0 ? o[0] & 1 : deep(n - 1, o) + 1; }
+    extern "C" __global__ void recursive(int* o) {
+        __shared__ int s[64];
+        s[threadIdx.x] = deep(300 + threadIdx.x, o);
+        __syncthreads();
+        o[threadIdx.x] = s[63 - threadIdx.x];
+    }
+    template <int N> __device__ void kept(int* o) {
+        int a[N];
+        for (int i = 0; i < N; ++i) a[i] = i ^ threadIdx.x;
+        __syncthreads();
+        int sum = 0;
+        for (int i = o[0] & 1; i < N; i += 5) sum += a[(i * 7 + threadIdx.x) % N];
+        __syncthreads();
+        o[threadIdx.x] = sum;
+    }
+    extern "C" __global__ void large(int* o) { kept<50000>(o); }
+    extern "C" __global__ void larger(int* o) { kept<70000>(o); }
+    extern "C" __global__ void small(int* o) { kept<50>(o); })"));
+    const auto expect_kept = [&](const char* name, int size) {
+        std::vector<int> out(64);
+        ASSERT_EQ(program.launch(name, {{1}, {64}, 0}, out.data()), CUDA_SUCCESS);
+        for (int t = 0; t < 64; ++t) {
+            int sum = 0;
+            for (int i = 0; i < size; i += 5)
+                sum += ((i * 7 + t) % size) ^ t;
+            ASSERT_EQ(out[t], sum) << name;
+        }
+    };
+    for (int round = 0; round < 2; ++round) {
+        std::vector<int> out(64);
+        ASSERT_EQ(program.launch("recursive", {{1}, {64}, 0}, out.data()), CUDA_SUCCESS);
+        for (int t = 0; t < 64; ++t)
+            ASSERT_EQ(out[t], 300 + 63 - t);
+        expect_kept("large", 50000);
+        expect_kept("small", 50);
+        expect_kept("larger", 70000);
+        expect_kept("large", 50000);
+    }
+}
+
 TEST_P(Waiting, SharedVariablesAreAligned) {
     const DriverProgram program(source(R"(
     extern "C" __global__ void k(unsigned long long* out) {
