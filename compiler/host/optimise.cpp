@@ -23,6 +23,10 @@
 namespace quern::host {
 namespace {
 
+// Since Ice Lake and Zen 4, which brought this, 512 bits cost no clock: LLVM keeps to 256 on the
+// plain x86-64-v4 for those before.
+constexpr const char* widest_feature = "avx512vpopcntdq";
+
 // One row per function of libmvec; the library itself says which of them this system has.
 struct VectorName {
     const char* name;
@@ -39,9 +43,18 @@ constexpr VectorName vector_names[] = {
     {"log1p", 1, false}, {"hypot", 2, false},
 };
 
+// A width of registers, its letter in libmvec's names, and the feature of a CPU that it is for.
+struct VectorShape {
+    unsigned bits;
+    char letter;
+    const char* feature;
+};
+constexpr VectorShape vector_shapes[] = {
+    {128, 'b', ""}, {256, 'd', "avx2"}, {512, 'e', widest_feature}};
+
 struct VectorTable {
-    std::deque<std::string> texts;           // VecDesc looks at these: they must not move
-    std::vector<llvm::VecDesc> narrow, wide; // 128 bits for any x86-64; 256 bits want AVX2
+    std::deque<std::string> texts; // VecDesc looks at these: they must not move
+    std::vector<llvm::VecDesc> rows[std::size(vector_shapes)];
 
     VectorTable() {
         void* library = dlopen("libmvec.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -50,15 +63,16 @@ struct VectorTable {
                 const std::string base = std::string(row.name) + (single ? "f" : "");
                 const std::string spelled =
                     std::string("llvm.") + row.name + (single ? ".f32" : ".f64");
-                for (bool avx : {false, true}) {
-                    const unsigned lanes = (avx ? 4U : 2U) << (single ? 1 : 0);
+                for (std::size_t i = 0; i < std::size(vector_shapes); ++i) {
+                    const auto& [bits, letter, feature] = vector_shapes[i];
+                    const unsigned lanes = bits / (single ? 32 : 64);
                     const std::string shape =
                         std::to_string(lanes) + std::string(row.operands, 'v');
                     const std::string symbol =
-                        std::string("_ZGV") + (avx ? "d" : "b") + "N" + shape + "_" + base;
+                        std::string("_ZGV") + letter + "N" + shape + "_" + base;
                     if (!library || !dlsym(library, symbol.c_str()))
                         continue;
-                    auto& table = avx ? wide : narrow;
+                    auto& table = rows[i];
                     const auto add = [&](const std::string& scalar) {
                         const auto keep = [&](std::string text) -> llvm::StringRef {
                             return texts.emplace_back(std::move(text));
@@ -83,11 +97,33 @@ const VectorTable& vector_table() {
 
 llvm::TargetLibraryInfoImpl library_of(const llvm::Module& module, const Cpu& cpu) {
     llvm::TargetLibraryInfoImpl library{llvm::Triple(module.getTargetTriple())};
-    library.addVectorizableFunctions(vector_table().narrow);
-    if (cpu.has("avx2"))
-        library.addVectorizableFunctions(vector_table().wide);
+    for (std::size_t i = 0; i < std::size(vector_shapes); ++i)
+        if (!*vector_shapes[i].feature || cpu.has(vector_shapes[i].feature))
+            library.addVectorizableFunctions(vector_table().rows[i]);
     return library;
 }
+
+// A call of libmvec keeps nothing in registers: of several vectors in flight all but one would lie
+// on the stack, unaligned. Loops that will call it take one at a time.
+struct CallsOneAtATime : llvm::PassInfoMixin<CallsOneAtATime> {
+    static llvm::PreservedAnalyses run(llvm::Function& function,
+                                       llvm::FunctionAnalysisManager& analyses) {
+        const auto& library = analyses.getResult<llvm::TargetLibraryAnalysis>(function);
+        for (auto* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder())
+            if (loop->isInnermost() && calls_vectors(*loop, library))
+                llvm::addStringMetadataToLoop(loop, "llvm.loop.interleave.count", 1);
+        return llvm::PreservedAnalyses::all();
+    }
+    static bool calls_vectors(const llvm::Loop& loop, const llvm::TargetLibraryInfo& library) {
+        for (const auto* block : loop.blocks())
+            for (const auto& instruction : *block)
+                if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+                    call && call->getCalledFunction() &&
+                    library.isFunctionVectorizable(call->getCalledFunction()->getName()))
+                    return true;
+        return false;
+    }
+};
 
 void open_target() {
     static std::once_flag once;
@@ -230,6 +266,10 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, st
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = !quick;
     llvm::PassBuilder builder(&machine, tuning);
+    builder.registerVectorizerStartEPCallback(
+        [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+            passes.addPass(CallsOneAtATime());
+        });
     const auto library = library_of(module, cpu);
     functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
     builder.registerModuleAnalyses(modules);
@@ -237,6 +277,10 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, st
     builder.registerFunctionAnalyses(functions);
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, graph, modules);
+    if (cpu.has(widest_feature))
+        for (auto& function : module)
+            if (!function.isDeclaration())
+                function.addFnAttr("prefer-vector-width", "512");
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
     if (!quick) // before anything sinks what lift.cpp lifted

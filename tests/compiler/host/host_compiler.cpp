@@ -52,7 +52,8 @@ struct Folder {
 std::string this_cpu() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("x86-64-v4"))
-        return "x86-64-v4";
+        return __builtin_cpu_supports("avx512vpopcntdq") ? "x86-64-v4+avx512vpopcntdq"
+                                                         : "x86-64-v4";
     return __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3" : "x86-64-v2";
 }
 

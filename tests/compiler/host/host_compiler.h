@@ -27,7 +27,7 @@ struct Source {
 };
 
 Compiled compile(const Source& source);
-std::string this_cpu(); // the highest x86-64 level of this machine
+std::string this_cpu(); // the highest x86-64 level of this machine, and wide vectors
 
 struct Dim {
     std::uint32_t x = 1, y = 1, z = 1;

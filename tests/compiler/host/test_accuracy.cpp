@@ -412,5 +412,25 @@ TEST(Accuracy, Edges) {
     }
 }
 
+// libmvec has each function in three widths; the widest is for CPUs that lose no clock by it.
+TEST(Accuracy, VectorsAsWideAsTheCpuLikes) {
+    const Source source{"extern \"C\" __global__ void k(const float* x, float* y, int n) {\n"
+                        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                        "    if (i < n) y[i] = expf(x[i]);\n}\n"};
+    const auto calls = [&](const char* arch, const char* symbol) {
+        auto wanted = source;
+        wanted.arch = arch;
+        const auto made = compile(wanted);
+        EXPECT_EQ(made.status, QUERN_CC_OK) << made.log;
+        return made.object.find(symbol) != std::string::npos;
+    };
+    if (!calls("x86-64", "_ZGVbN4v_expf"))
+        GTEST_SKIP() << "this system has no libmvec";
+    EXPECT_TRUE(calls("x86-64-v3", "_ZGVdN8v_expf"));
+    EXPECT_TRUE(calls("x86-64-v4", "_ZGVdN8v_expf"));
+    EXPECT_FALSE(calls("x86-64-v4", "_ZGVeN16v_expf"));
+    EXPECT_TRUE(calls("x86-64-v4+avx512vpopcntdq", "_ZGVeN16v_expf"));
+}
+
 } // namespace
 } // namespace quern::test
