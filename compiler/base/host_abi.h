@@ -13,7 +13,7 @@
 
 namespace quern {
 
-inline constexpr std::uint32_t host_abi_version = 3;
+inline constexpr std::uint32_t host_abi_version = 4;
 
 struct HostLaunch {
     std::uint32_t grid[3];
@@ -54,7 +54,7 @@ struct HostKernelInfo {
 };
 
 // A kernel cut at the places where its threads are held: a region runs from one such place to the
-// next, for threads [first, last) of a block. What a thread keeps in between lies in the frame, an
+// next, for a stretch of the block's threads. What a thread keeps in between lies in the frame, an
 // array of 1024 for each value; what all threads agree on lies once, after the frame of its place.
 struct HostRegionCall {
     void* shared;
@@ -68,9 +68,13 @@ struct HostRegionCall {
     std::uint32_t* sources; // and whose value it wants to read
     std::uint32_t block[3], block_size[3], grid_size[3];
     std::uint32_t vote; // what came of the last barrier's votes, as its op asked
+    std::uint32_t first_row,
+        last_row;           // the stretch: of rows [first_row, last_row), counted through
+    std::uint32_t from, to; // y and z, the threads whose x is in [from, to)
 };
-using HostRegion = void (*)(const HostRegionCall* call, const void* args, std::uint32_t first,
-                            std::uint32_t last);
+// Returns the region that all threads of the stretch run next, or host_see_states where that is not
+// known beforehand and stands in the states.
+using HostRegion = std::uint32_t (*)(const HostRegionCall* call, const void* args);
 
 enum class HostStop : std::uint32_t {
     none,
@@ -78,6 +82,7 @@ enum class HostStop : std::uint32_t {
     warp
 };                                                    // whom a thread waits for before its region
 inline constexpr std::uint8_t host_thread_done = 255; // its state after the last region
+inline constexpr std::uint8_t host_see_states = 254;
 inline constexpr std::uint32_t host_most_regions = 200;
 
 struct HostRegionEntry {

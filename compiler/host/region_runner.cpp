@@ -3,6 +3,7 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/regions.h"
 #include <llvm/IR/IRBuilder.h>
+#include <optional>
 
 namespace quern::host {
 namespace {
@@ -10,14 +11,28 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
+// The one state to which all ways through the body lead.
+std::optional<std::uint32_t> common_end(llvm::Function& body) {
+    std::optional<std::uint32_t> end;
+    for (auto& block : body) {
+        auto* leave = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
+        if (!leave)
+            continue;
+        auto* state = llvm::dyn_cast<llvm::ConstantInt>(leave->getReturnValue());
+        if (!state || (end && *end != state->getZExtValue()))
+            return std::nullopt;
+        end = static_cast<std::uint32_t>(state->getZExtValue());
+    }
+    return end;
+}
+
 class RegionRunner {
   public:
     RegionRunner(llvm::Module& module, const Kernel& kernel, const Region& region, unsigned number)
         : region_(region), context_(module.getContext()), build_(context_) {
         auto* pointer = build_.getPtrTy();
-        auto* word = build_.getInt32Ty();
         runner_ = llvm::Function::Create(
-            llvm::FunctionType::get(build_.getVoidTy(), {pointer, pointer, word, word}, false),
+            llvm::FunctionType::get(build_.getInt32Ty(), {pointer, pointer}, false),
             llvm::GlobalValue::InternalLinkage,
             "__quern_region_" + llvm::Twine(number) + "_" + kernel.name, module);
         for (const auto& attribute : region.body->getAttributes().getFnAttrs())
@@ -40,7 +55,6 @@ class RegionRunner {
         auto *entry = block("entry"), *rows = block("row"), *threads = block("thread"),
              *row_done = block("row_done"), *exit = block("exit");
         build_.SetInsertPoint(entry);
-        auto *first = runner_->getArg(2), *last = runner_->getArg(3);
         values_ = {runner_->getArg(1), pointer_field(offsetof(HostRegionCall, shared))};
         values_.resize(region_arguments);
         for (unsigned axis = 0; axis < 3; ++axis) {
@@ -57,28 +71,25 @@ class RegionRunner {
         values_[call_at] = runner_->getArg(0);
         auto* states = pointer_field(offsetof(HostRegionCall, states));
         auto* row_size = position(6, 0);
-        auto* first_row = build_.CreateUDiv(first, row_size);
+        auto *first_row = word_field(offsetof(HostRegionCall, first_row), 1024, 0),
+             *last_row = word_field(offsetof(HostRegionCall, last_row), 1025, 1),
+             *from = word_field(offsetof(HostRegionCall, from), 1024, 0),
+             *to = word_field(offsetof(HostRegionCall, to), 1025, 1);
         auto* first_y = build_.CreateURem(first_row, position(6, 1));
         auto* first_z = build_.CreateUDiv(first_row, position(6, 1));
-        auto* row_start =
-            build_.CreateNUWMul(first_row, row_size); // the number of its first thread
+        const auto common = common_end(*region_.body);
         build_.CreateBr(rows);
 
         build_.SetInsertPoint(rows);
-        auto *at = build_.CreatePHI(build_.getInt32Ty(), 2),
-             *start = build_.CreatePHI(build_.getInt32Ty(), 2),
+        auto *row = build_.CreatePHI(build_.getInt32Ty(), 2, "row"),
              *y = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.y"),
              *z = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.z");
-        at->addIncoming(first, entry);
+        row->addIncoming(first_row, entry);
         y->addIncoming(first_y, entry);
         z->addIncoming(first_z, entry);
-        start->addIncoming(row_start, entry);
         position(0, 1) = y;
         position(0, 2) = z;
-        auto* from = build_.CreateSub(at, start, "", true, true);
-        auto* row_end = build_.CreateAdd(start, row_size, "", true, true);
-        auto* end = build_.CreateSelect(build_.CreateICmpULT(row_end, last), row_end, last);
-        auto* to = build_.CreateSub(end, start, "", true, true);
+        auto* start = build_.CreateMul(row, row_size, "", true, true); // its first thread's number
         build_.CreateBr(threads);
 
         build_.SetInsertPoint(threads);
@@ -89,26 +100,29 @@ class RegionRunner {
         values_[number_at] = number;
         auto* state =
             build_.CreateTrunc(build_.CreateCall(region_.body, values_), build_.getInt8Ty());
-        auto* place = build_.CreateInBoundsGEP(build_.getInt8Ty(), states,
-                                               build_.CreateZExt(number, build_.getInt64Ty()));
-        build_.CreateStore(state, place)->setMetadata(llvm::LLVMContext::MD_access_group, group_);
+        if (!common) {
+            auto* place = build_.CreateInBoundsGEP(build_.getInt8Ty(), states,
+                                                   build_.CreateZExt(number, build_.getInt64Ty()));
+            build_.CreateStore(state, place)
+                ->setMetadata(llvm::LLVMContext::MD_access_group, group_);
+        }
         auto* next = build_.CreateAdd(x, build_.getInt32(1), "", true, true);
         x->addIncoming(next, threads);
         build_.CreateCondBr(build_.CreateICmpULT(next, to), threads, row_done)
             ->setMetadata(llvm::LLVMContext::MD_loop, loop_facts());
 
         build_.SetInsertPoint(row_done);
+        auto* next_row = build_.CreateAdd(row, build_.getInt32(1), "", true, true);
         auto* next_y = build_.CreateAdd(y, build_.getInt32(1), "", true, true);
         auto* wraps = build_.CreateICmpEQ(next_y, position(6, 1));
+        row->addIncoming(next_row, row_done);
         y->addIncoming(build_.CreateSelect(wraps, build_.getInt32(0), next_y), row_done);
         z->addIncoming(
             build_.CreateAdd(z, build_.CreateZExt(wraps, build_.getInt32Ty()), "", true, true),
             row_done);
-        at->addIncoming(end, row_done);
-        start->addIncoming(row_end, row_done);
-        build_.CreateCondBr(build_.CreateICmpULT(end, last), rows, exit);
+        build_.CreateCondBr(build_.CreateICmpULT(next_row, last_row), rows, exit);
         build_.SetInsertPoint(exit);
-        build_.CreateRetVoid();
+        build_.CreateRet(build_.getInt32(common.value_or(host_see_states)));
         return runner_;
     }
 

@@ -68,23 +68,24 @@ class RegionBlock {
         call_.block[0] = static_cast<std::uint32_t>(number % grid[0]);
         call_.block[1] = static_cast<std::uint32_t>(number / grid[0] % grid[1]);
         call_.block[2] = static_cast<std::uint32_t>(number / grid[0] / grid[1]);
-        table_->regions[0].run(&call_, args_, 0, threads_);
+        std::uint32_t state = run_all(table_->regions[0]);
         for (;;) {
-            const std::uint8_t state = states_[0];
-            if (std::memcmp(states_.data(), states_.data() + 1, threads_ - 1) != 0) {
-                if (const int status = run_apart(); status >= 0)
-                    return status;
-                continue;
+            if (state == host_see_states) {
+                if (std::memcmp(states_.data(), states_.data() + 1, threads_ - 1) != 0)
+                    if (const int status = run_apart(); status >= 0)
+                        return status;
+                state = states_[0];
             }
             if (state == host_thread_done)
                 return 0;
             const HostRegionEntry& region = table_->regions[state];
             if (region.stop == HostStop::block && region.op != 0)
-                count_votes();
+                count_votes_of_all();
             if (region.stop == HostStop::warp)
                 for (unsigned first = 0; first < threads_; first += 32)
                     meeting_.meet_all(first, std::min(32U, threads_ - first), region.op);
-            enter(region, 0, threads_);
+            take_agreed(region);
+            state = run_all(region);
         }
     }
 
@@ -93,9 +94,44 @@ class RegionBlock {
         return table_->regions[states_[thread]];
     }
 
-    void enter(const HostRegionEntry& region, unsigned first, unsigned last) noexcept {
-        take_agreed(region);
-        region.run(&call_, args_, first, last);
+    // Returns what the region returns; the states are known only where it says so.
+    std::uint32_t run_all(const HostRegionEntry& region) noexcept {
+        call_.first_row = call_.from = 0;
+        call_.last_row = call_.block_size[1] * call_.block_size[2];
+        call_.to = call_.block_size[0];
+        return region.run(&call_, args_);
+    }
+
+    void run_rows(const HostRegionEntry& region, unsigned row, unsigned rows, unsigned from,
+                  unsigned to) noexcept {
+        call_.first_row = row;
+        call_.last_row = row + rows;
+        call_.from = from;
+        call_.to = to;
+        const std::uint32_t state = region.run(&call_, args_);
+        if (state == host_see_states)
+            return;
+        const unsigned wide = call_.block_size[0];
+        std::memset(states_.data() + row * wide + from, static_cast<int>(state),
+                    (rows - 1) * wide + to - from);
+    }
+
+    // Threads [first, last): what of them is in whole rows, and the ends. The states say where they
+    // came to.
+    void run_stretch(const HostRegionEntry& region, unsigned first, unsigned last) noexcept {
+        const unsigned wide = call_.block_size[0];
+        while (first < last) {
+            const unsigned row = first / wide, from = first % wide;
+            const unsigned rows = from == 0 ? (last - first) / wide : 0;
+            if (rows > 0) {
+                run_rows(region, row, rows, 0, wide);
+                first += rows * wide;
+            } else {
+                const unsigned to = std::min(wide, from + last - first);
+                run_rows(region, row, 1, from, to);
+                first += to - from;
+            }
+        }
     }
 
     // What the threads agreed on is read from a copy: they may agree on the next while they run.
@@ -105,6 +141,13 @@ class RegionBlock {
         if (region.kept_bytes != 0)
             std::memcpy(kept_.start + region.kept_offset,
                         kept_.start + table_->kept_bytes + region.kept_offset, region.kept_bytes);
+    }
+
+    void count_votes_of_all() noexcept {
+        voters_ = threads_;
+        votes_cast_ = 0;
+        for (unsigned thread = 0; thread < threads_; ++thread)
+            votes_cast_ += votes_[thread] != 0;
     }
 
     void count_votes() noexcept {
@@ -173,7 +216,7 @@ class RegionBlock {
             while (end < threads_ && states_[end] == state && may_go(end))
                 ready_[end++] = false;
             if (end > at)
-                region.run(&call_, args_, at, end);
+                run_stretch(region, at, end);
             at = std::max(end, at + 1);
             while (at < threads_ && (states_[at] != state || !may_go(at)))
                 ++at;

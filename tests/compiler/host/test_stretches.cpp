@@ -1,0 +1,72 @@
+// Regions run for a whole block at once, and for stretches of threads where these are at different
+// places: in the middle of a row, over several rows, in one thread alone.
+#include "driver_program.h"
+#include <gtest/gtest.h>
+#include <random>
+
+namespace quern::test {
+namespace {
+
+std::vector<int> random_ints(std::size_t count, unsigned seed, int low, int high) {
+    std::mt19937 engine(seed);
+    std::uniform_int_distribution<int> values(low, high);
+    std::vector<int> result(count);
+    for (auto& value : result)
+        value = values(engine);
+    return result;
+}
+
+struct Block {
+    unsigned x, y, z;
+};
+
+class Stretches : public testing::TestWithParam<const char*> {
+  protected:
+    static Source source(std::string text) {
+        return {std::move(text), {std::string("--quern-waiting=") + GetParam()}};
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Stretches, testing::Values("fibers", "regions"),
+                         [](const auto& tier) { return std::string(tier.param); });
+
+// Lanes with different masks go their own ways and meet again at the barrier. Each adds what the
+// next lane of its kind has, and all of them write where their three indices say.
+TEST_P(Stretches, LanesApartInBlocksOfSeveralRows) {
+    const DriverProgram program(source(R"(extern "C" __global__ void apart(const int* x, int* y) {
+        __shared__ int kept[1024];
+        int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+        int value = x[t];
+        unsigned mine = __ballot_sync(~0u, value & 1), lane = t % 32;
+        unsigned others = value & 1 ? mine : ~mine, later = others >> lane >> 1;
+        int from = later ? lane + __ffs(later) : __ffs(others) - 1;
+        if (value & 1) value = 3 * value + __shfl_sync(others, value, from);
+        else value = value - __shfl_sync(others, value, from);
+        kept[t] = value;
+        __syncthreads();
+        int n = blockDim.x * blockDim.y * blockDim.z;
+        y[t] = kept[n - 1 - t] + threadIdx.x + 10 * threadIdx.y + 100 * threadIdx.z;
+    })"));
+    for (const Block& block : {Block{96, 1, 1}, {3, 32, 1}, {7, 8, 4}, {16, 16, 1}, {1, 1, 64}}) {
+        const unsigned n = block.x * block.y * block.z;
+        const auto x = random_ints(n, n, -50, 50);
+        std::vector<int> value(n), y(n);
+        for (unsigned t = 0; t < n; ++t) {
+            unsigned next = t;
+            do
+                next = next % 32 == 31 ? next - 31 : next + 1;
+            while ((x[next] & 1) != (x[t] & 1));
+            value[t] = x[t] & 1 ? 3 * x[t] + x[next] : x[t] - x[next];
+        }
+        ASSERT_EQ(
+            program.launch("apart", {{1}, {block.x, block.y, block.z}, 0}, x.data(), y.data()),
+            CUDA_SUCCESS);
+        for (unsigned t = 0; t < n; ++t)
+            ASSERT_EQ(y[t],
+                      value[n - 1 - t] + static_cast<int>(t % block.x + t / block.x % block.y * 10 +
+                                                          t / block.x / block.y * 100))
+                << block.x << "x" << block.y << "x" << block.z << " thread " << t;
+    }
+}
+
+} // namespace
+} // namespace quern::test
