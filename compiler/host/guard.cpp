@@ -2,10 +2,9 @@
 // as the sum does not wrap: if it holds at both ends it holds in between. That frees the row from
 // masks, the dearest part of a short loop.
 #include "compiler/host/guard.h"
-#include <llvm/ADT/DenseMap.h>
+#include "compiler/host/row_values.h"
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/Operator.h>
 #include <llvm/IR/PatternMatch.h>
 #include <set>
 
@@ -16,26 +15,9 @@ using llvm::Instruction;
 using llvm::Value;
 namespace match = llvm::PatternMatch;
 
-enum class Shape { uniform, linear, other };
-
-class Analysis {
+class RowConditions : public RowShapes {
   public:
-    explicit Analysis(llvm::Argument* thread_x) : thread_x_(thread_x) {}
-
-    Shape shape(Value* value, int depth = 0) {
-        if (value == thread_x_)
-            return Shape::linear;
-        if (llvm::isa<llvm::Constant>(value) || llvm::isa<llvm::Argument>(value))
-            return Shape::uniform;
-        auto* instruction = llvm::dyn_cast<Instruction>(value);
-        if (!instruction || depth > 16)
-            return Shape::other;
-        if (auto known = shapes_.find(value); known != shapes_.end())
-            return known->second;
-        const Shape found = find_shape(*instruction, depth);
-        shapes_[value] = found;
-        return found;
-    }
+    using RowShapes::RowShapes;
 
     bool monotone(Value* condition, bool when, std::set<llvm::BinaryOperator*>& sums) {
         Value *left = nullptr, *right = nullptr;
@@ -66,67 +48,6 @@ class Analysis {
         for (auto& operand : instruction->operands())
             collect(operand, sums);
     }
-
-  private:
-    Shape find_shape(Instruction& instruction, int depth) {
-        if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-            return load->getMetadata(llvm::LLVMContext::MD_invariant_load) &&
-                           shape(load->getPointerOperand(), depth + 1) == Shape::uniform
-                       ? Shape::uniform
-                       : Shape::other;
-        switch (instruction.getOpcode()) {
-        case Instruction::UDiv:
-        case Instruction::SDiv:
-        case Instruction::URem:
-        case Instruction::SRem:
-        case Instruction::PHI:
-        case Instruction::Alloca:
-            return Shape::other;
-        default:
-            break;
-        }
-        if (!llvm::isa<llvm::BinaryOperator>(instruction) &&
-            !llvm::isa<llvm::CastInst>(instruction) && !llvm::isa<llvm::CmpInst>(instruction) &&
-            !llvm::isa<llvm::SelectInst>(instruction) &&
-            !llvm::isa<llvm::GetElementPtrInst>(instruction) &&
-            !llvm::isa<llvm::FreezeInst>(instruction))
-            return Shape::other;
-        unsigned linear = 0, at = 0;
-        for (unsigned i = 0; i < instruction.getNumOperands(); ++i) {
-            const Shape operand = shape(instruction.getOperand(i), depth + 1);
-            if (operand == Shape::other)
-                return Shape::other;
-            if (operand == Shape::linear)
-                ++linear, at = i;
-        }
-        if (linear == 0)
-            return Shape::uniform;
-        if (linear > 1)
-            return Shape::other;
-        switch (instruction.getOpcode()) {
-        case Instruction::Add:
-        case Instruction::ZExt:
-        case Instruction::SExt:
-            return Shape::linear;
-        case Instruction::Sub:
-            return at == 0 ? Shape::linear : Shape::other;
-        case Instruction::Or:
-            return llvm::cast<llvm::PossiblyDisjointInst>(instruction).isDisjoint() ? Shape::linear
-                                                                                    : Shape::other;
-        case Instruction::Mul:
-        case Instruction::Shl: {
-            auto* factor = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
-            const unsigned limit = instruction.getOpcode() == Instruction::Mul ? 1024 : 10;
-            return at == 0 && factor && factor->getValue().ule(limit) ? Shape::linear
-                                                                      : Shape::other;
-        }
-        default:
-            return Shape::other;
-        }
-    }
-
-    llvm::Argument* thread_x_;
-    llvm::DenseMap<Value*, Shape> shapes_;
 };
 
 // Nothing happens from here to the return.
@@ -158,47 +79,11 @@ llvm::BranchInst* first_branch(llvm::Function& body) {
     return nullptr;
 }
 
-// Copies the pure expression `value` to `build`, the body's arguments replaced.
-class Copier {
-  public:
-    Copier(llvm::IRBuilder<>& build, llvm::ArrayRef<Value*> arguments, llvm::Argument* thread_x,
-           Value* x)
-        : build_(build), arguments_(arguments), thread_x_(thread_x), x_(x) {}
-
-    Value* copy(Value* value) {
-        if (value == thread_x_)
-            return x_;
-        if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
-            return arguments_[argument->getArgNo()];
-        auto* instruction = llvm::dyn_cast<Instruction>(value);
-        if (!instruction)
-            return value;
-        if (auto known = copies_.find(value); known != copies_.end())
-            return known->second;
-        auto* clone = instruction->clone();
-        for (auto& operand : clone->operands())
-            operand.set(copy(operand));
-        if (llvm::isa<llvm::BinaryOperator>(clone))
-            clone->dropPoisonGeneratingFlags();
-        clone->setDebugLoc({});
-        build_.Insert(clone);
-        copies_[value] = clone;
-        return clone;
-    }
-
-  private:
-    llvm::IRBuilder<>& build_;
-    llvm::ArrayRef<Value*> arguments_;
-    llvm::Argument* thread_x_;
-    Value* x_;
-    llvm::DenseMap<Value*, Value*> copies_;
-};
-
 } // namespace
 
 RowFacts find_row_facts(llvm::Function& body, llvm::Argument* thread_x) {
     RowFacts facts;
-    Analysis analysis(thread_x);
+    RowConditions analysis(thread_x);
     std::set<llvm::BinaryOperator*> sums;
     if (auto* branch = first_branch(body)) {
         const bool then_returns = only_returns(branch->getSuccessor(0));
@@ -265,7 +150,7 @@ Value* wraps(llvm::IRBuilder<>& build, const llvm::BinaryOperator& sum, Value* a
 llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
                                llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x,
                                llvm::Value* last) {
-    Copier front(build, arguments, thread_x, build.getInt32(0)),
+    RowCopier front(build, arguments, thread_x, build.getInt32(0)),
         back(build, arguments, thread_x, last);
     Value* answer = build.getTrue();
     for (auto* sum : facts.sums) {

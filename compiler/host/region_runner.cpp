@@ -11,21 +11,6 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// The one state to which all ways through the body lead.
-std::optional<std::uint32_t> common_end(llvm::Function& body) {
-    std::optional<std::uint32_t> end;
-    for (auto& block : body) {
-        auto* leave = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
-        if (!leave)
-            continue;
-        auto* state = llvm::dyn_cast<llvm::ConstantInt>(leave->getReturnValue());
-        if (!state || (end && *end != state->getZExtValue()))
-            return std::nullopt;
-        end = static_cast<std::uint32_t>(state->getZExtValue());
-    }
-    return end;
-}
-
 class RegionRunner {
   public:
     RegionRunner(llvm::Module& module, const Kernel& kernel, const Region& region, unsigned number)
@@ -52,8 +37,8 @@ class RegionRunner {
 
     llvm::Function* emit() {
         mark_parallel(*region_.body, group_);
-        auto *entry = block("entry"), *rows = block("row"), *threads = block("thread"),
-             *row_done = block("row_done"), *exit = block("exit");
+        auto *entry = block("entry"), *rows = block("row"), *row_done = block("row_done"),
+             *exit = block("exit");
         build_.SetInsertPoint(entry);
         values_ = {runner_->getArg(1), pointer_field(offsetof(HostRegionCall, shared))};
         values_.resize(region_arguments);
@@ -69,7 +54,7 @@ class RegionRunner {
         values_[kept_at] = pointer_field(offsetof(HostRegionCall, kept));
         values_[keep_at] = pointer_field(offsetof(HostRegionCall, keep));
         values_[call_at] = runner_->getArg(0);
-        auto* states = pointer_field(offsetof(HostRegionCall, states));
+        states_ = pointer_field(offsetof(HostRegionCall, states));
         auto* row_size = position(6, 0);
         auto *first_row = word_field(offsetof(HostRegionCall, first_row), 1024, 0),
              *last_row = word_field(offsetof(HostRegionCall, last_row), 1025, 1),
@@ -77,7 +62,7 @@ class RegionRunner {
              *to = word_field(offsetof(HostRegionCall, to), 1025, 1);
         auto* first_y = build_.CreateURem(first_row, position(6, 1));
         auto* first_z = build_.CreateUDiv(first_row, position(6, 1));
-        const auto common = common_end(*region_.body);
+        common_ = common_end(*region_.body);
         build_.CreateBr(rows);
 
         build_.SetInsertPoint(rows);
@@ -90,26 +75,20 @@ class RegionRunner {
         position(0, 1) = y;
         position(0, 2) = z;
         auto* start = build_.CreateMul(row, row_size, "", true, true); // its first thread's number
-        build_.CreateBr(threads);
-
-        build_.SetInsertPoint(threads);
-        auto* x = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.x");
-        x->addIncoming(from, rows);
-        position(0, 0) = x;
-        auto* number = build_.CreateAdd(start, x, "thread", true, true);
-        values_[number_at] = number;
-        auto* state =
-            build_.CreateTrunc(build_.CreateCall(region_.body, values_), build_.getInt8Ty());
-        if (!common) {
-            auto* place = build_.CreateInBoundsGEP(build_.getInt8Ty(), states,
-                                                   build_.CreateZExt(number, build_.getInt64Ty()));
-            build_.CreateStore(state, place)
-                ->setMetadata(llvm::LLVMContext::MD_access_group, group_);
+        if (const auto& idle = region_.idle) {
+            const auto busy =
+                emit_busy(build_, *idle, values_, region_.body->getArg(first_position), from, to);
+            if (!idle->does_nothing) {
+                mark_parallel(*idle->body, group_);
+                emit_threads(*idle->body, start, from, busy.first, true);
+            }
+            emit_threads(*region_.body, start, busy.first, busy.last, true);
+            if (!idle->does_nothing)
+                emit_threads(*idle->body, start, busy.last, to, true);
+        } else {
+            emit_threads(*region_.body, start, from, to, false);
         }
-        auto* next = build_.CreateAdd(x, build_.getInt32(1), "", true, true);
-        x->addIncoming(next, threads);
-        build_.CreateCondBr(build_.CreateICmpULT(next, to), threads, row_done)
-            ->setMetadata(llvm::LLVMContext::MD_loop, loop_facts());
+        build_.CreateBr(row_done);
 
         build_.SetInsertPoint(row_done);
         auto* next_row = build_.CreateAdd(row, build_.getInt32(1), "", true, true);
@@ -122,7 +101,7 @@ class RegionRunner {
             row_done);
         build_.CreateCondBr(build_.CreateICmpULT(next_row, last_row), rows, exit);
         build_.SetInsertPoint(exit);
-        build_.CreateRet(build_.getInt32(common.value_or(host_see_states)));
+        build_.CreateRet(build_.getInt32(common_.value_or(host_see_states)));
         return runner_;
     }
 
@@ -147,6 +126,34 @@ class RegionRunner {
         return load;
     }
 
+    // Threads [from, to) of the row whose first thread has the number `start`.
+    void emit_threads(llvm::Function& body, Value* start, Value* from, Value* to, bool maybe_none) {
+        auto *before = build_.GetInsertBlock(), *threads = block("thread"),
+             *after = block("threads_done");
+        if (maybe_none)
+            build_.CreateCondBr(build_.CreateICmpULT(from, to), threads, after);
+        else
+            build_.CreateBr(threads);
+        build_.SetInsertPoint(threads);
+        auto* x = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.x");
+        x->addIncoming(from, before);
+        position(0, 0) = x;
+        auto* number = build_.CreateAdd(start, x, "thread", true, true);
+        values_[number_at] = number;
+        auto* state = build_.CreateTrunc(build_.CreateCall(&body, values_), build_.getInt8Ty());
+        if (!common_) {
+            auto* place = build_.CreateInBoundsGEP(build_.getInt8Ty(), states_,
+                                                   build_.CreateZExt(number, build_.getInt64Ty()));
+            build_.CreateStore(state, place)
+                ->setMetadata(llvm::LLVMContext::MD_access_group, group_);
+        }
+        auto* next = build_.CreateAdd(x, build_.getInt32(1), "", true, true);
+        x->addIncoming(next, threads);
+        build_.CreateCondBr(build_.CreateICmpULT(next, to), threads, after)
+            ->setMetadata(llvm::LLVMContext::MD_loop, loop_facts());
+        build_.SetInsertPoint(after);
+    }
+
     llvm::MDNode* loop_facts() {
         const auto text = [&](const char* name) { return llvm::MDString::get(context_, name); };
         auto* node = llvm::MDNode::getDistinct(
@@ -165,6 +172,8 @@ class RegionRunner {
     llvm::IRBuilder<> build_;
     llvm::Function* runner_;
     llvm::MDNode* group_;
+    Value* states_ = nullptr;
+    std::optional<std::uint32_t> common_; // where all threads end
     llvm::SmallVector<Value*, 20> values_;
 };
 

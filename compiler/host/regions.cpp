@@ -475,6 +475,9 @@ Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier) {
         if (kernel.waits || stepped) {
             Cutter cutter(*body, simplifier);
             regions = cutter.cut();
+            for (auto& region : regions.list)
+                region.idle = find_idle(*region.body, region.body->getArg(first_position),
+                                        region.body->getArg(number_at), simplifier);
         }
     }
     simplifier.forget(*body);

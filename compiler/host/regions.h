@@ -1,6 +1,7 @@
 // A kernel in pieces: each from one place where threads are held to the next, so that a loop over
 // threads can stand around each piece.
 #pragma once
+#include "compiler/host/idle.h"
 #include "compiler/host/program.h"
 #include "compiler/host/simplify.h"
 #include <llvm/ADT/SmallVector.h>
@@ -21,6 +22,7 @@ struct Region {
     llvm::Function* body = nullptr; // see regions.cpp
     HostStop stop = HostStop::none;
     std::uint32_t op = 0, kept_offset = 0, kept_bytes = 0;
+    std::optional<Idle> idle = std::nullopt;
 };
 
 struct Regions {
