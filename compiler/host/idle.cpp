@@ -1,6 +1,7 @@
 // A comparison of (thread index + uniform) with something uniform holds for one range of a row, as
 // long as the sum does not wrap. Whoever is not surely idle is busy: that is always right.
 #include "compiler/host/idle.h"
+#include "compiler/host/region_ends.h"
 #include "compiler/host/row_values.h"
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -68,20 +69,6 @@ Function* idle_body(Function& body, const Idle& idle, Simplifier& simplifier) {
 
 } // namespace
 
-std::optional<std::uint32_t> common_end(Function& body) {
-    std::optional<std::uint32_t> end;
-    for (auto& block : body) {
-        auto* leave = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
-        if (!leave)
-            continue;
-        auto* state = llvm::dyn_cast<llvm::ConstantInt>(leave->getReturnValue());
-        if (!state || (end && *end != state->getZExtValue()))
-            return std::nullopt;
-        end = static_cast<std::uint32_t>(state->getZExtValue());
-    }
-    return end;
-}
-
 std::optional<Idle> find_idle(Function& body, llvm::Argument* thread_x, llvm::Argument* number,
                               Simplifier& simplifier) {
     RowShapes shapes(thread_x, number);
@@ -92,14 +79,14 @@ std::optional<Idle> find_idle(Function& body, llvm::Argument* thread_x, llvm::Ar
             collect(branch->getCondition(), shapes, compares);
     compares.resize(std::min(compares.size(), most_tries));
     std::optional<Idle> best;
-    const auto end = common_end(body);
+    const bool one_end = find_ends(body).size() == 1;
     for (auto* compare : compares)
         for (const bool busy_when : {true, false}) {
             Idle idle{compare, busy_when};
             if (busy_predicate(idle, false) == ICmpInst::ICMP_NE)
                 continue;
             idle.body = idle_body(body, idle, simplifier);
-            idle.does_nothing = end && !has_effects(*idle.body);
+            idle.does_nothing = one_end && !has_effects(*idle.body);
             const auto size_of = [](const Idle& it) {
                 return it.does_nothing ? 0U : it.body->getInstructionCount();
             };

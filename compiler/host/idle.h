@@ -15,9 +15,6 @@ struct Idle {
     bool does_nothing = false;         // not even that: where it ends, all do
 };
 
-// The one state to which all ways through a region's body lead.
-std::optional<std::uint32_t> common_end(llvm::Function& body);
-
 // `thread_x` and `number` are arguments of `body`.
 std::optional<Idle> find_idle(llvm::Function& body, llvm::Argument* thread_x,
                               llvm::Argument* number, Simplifier& simplifier);

@@ -2,6 +2,7 @@
 // vectoriser works on that one.
 #include "compiler/host/passes.h"
 #include "compiler/host/regions.h"
+#include "compiler/host/row_values.h"
 #include <llvm/IR/IRBuilder.h>
 #include <optional>
 
@@ -62,7 +63,12 @@ class RegionRunner {
              *to = word_field(offsetof(HostRegionCall, to), 1025, 1);
         auto* first_y = build_.CreateURem(first_row, position(6, 1));
         auto* first_z = build_.CreateUDiv(first_row, position(6, 1));
-        common_ = common_end(*region_.body);
+        ends_ = find_ends(*region_.body);
+        if (ends_.size() > 1)
+            for ([[maybe_unused]] auto end : ends_) {
+                reached_.push_back(build_.CreateAlloca(build_.getInt1Ty()));
+                build_.CreateStore(build_.getFalse(), reached_.back());
+            }
         build_.CreateBr(rows);
 
         build_.SetInsertPoint(rows);
@@ -101,7 +107,7 @@ class RegionRunner {
             row_done);
         build_.CreateCondBr(build_.CreateICmpULT(next_row, last_row), rows, exit);
         build_.SetInsertPoint(exit);
-        build_.CreateRet(build_.getInt32(common_.value_or(host_see_states)));
+        emit_ends();
         return runner_;
     }
 
@@ -141,7 +147,12 @@ class RegionRunner {
         auto* number = build_.CreateAdd(start, x, "thread", true, true);
         values_[number_at] = number;
         auto* state = build_.CreateTrunc(build_.CreateCall(&body, values_), build_.getInt8Ty());
-        if (!common_) {
+        for (std::size_t i = 0; i < reached_.size(); ++i)
+            build_.CreateStore(
+                build_.CreateOr(build_.CreateLoad(build_.getInt1Ty(), reached_[i]),
+                                build_.CreateICmpEQ(state, build_.getInt8(ends_[i]))),
+                reached_[i]);
+        if (ends_.size() != 1) {
             auto* place = build_.CreateInBoundsGEP(build_.getInt8Ty(), states_,
                                                    build_.CreateZExt(number, build_.getInt64Ty()));
             build_.CreateStore(state, place)
@@ -152,6 +163,44 @@ class RegionRunner {
         build_.CreateCondBr(build_.CreateICmpULT(next, to), threads, after)
             ->setMetadata(llvm::LLVMContext::MD_loop, loop_facts());
         build_.SetInsertPoint(after);
+    }
+
+    // Writes what the threads agreed on, and returns where they all are.
+    void emit_ends() {
+        llvm::SmallVector<Value*, 4> reached;
+        for (auto* variable : reached_)
+            reached.push_back(build_.CreateLoad(build_.getInt1Ty(), variable));
+        for (std::size_t i = 0; i < ends_.size(); ++i) {
+            BasicBlock* after = nullptr;
+            for (const auto& agreed : region_.agreed) {
+                if (agreed.end != ends_[i])
+                    continue;
+                if (!after && !reached.empty()) {
+                    auto* here = block("agreed");
+                    after = block("written");
+                    build_.CreateCondBr(reached[i], here, after);
+                    build_.SetInsertPoint(here);
+                }
+                RowCopier copier(build_, values_, region_.body->getArg(first_position), nullptr);
+                build_.CreateAlignedStore(copier.copy(agreed.value),
+                                          build_.CreateConstInBoundsGEP1_64(
+                                              build_.getInt8Ty(), values_[keep_at], agreed.offset),
+                                          agreed.align);
+            }
+            if (after) {
+                build_.CreateBr(after);
+                build_.SetInsertPoint(after);
+            }
+        }
+        Value* state = build_.getInt32(ends_.size() == 1 ? ends_[0] : host_see_states);
+        for (std::size_t i = 0; i < reached.size(); ++i) {
+            Value* others = build_.getFalse();
+            for (std::size_t k = 0; k < reached.size(); ++k)
+                if (k != i)
+                    others = build_.CreateOr(others, reached[k]);
+            state = build_.CreateSelect(others, state, build_.getInt32(ends_[i]));
+        }
+        build_.CreateRet(state);
     }
 
     llvm::MDNode* loop_facts() {
@@ -173,7 +222,8 @@ class RegionRunner {
     llvm::Function* runner_;
     llvm::MDNode* group_;
     Value* states_ = nullptr;
-    std::optional<std::uint32_t> common_; // where all threads end
+    Ends ends_;                            // where threads may come to, and
+    llvm::SmallVector<Value*, 4> reached_; // whether any has: variables, if there are several
     llvm::SmallVector<Value*, 20> values_;
 };
 

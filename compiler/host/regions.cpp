@@ -475,9 +475,14 @@ Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier) {
         if (kernel.waits || stepped) {
             Cutter cutter(*body, simplifier);
             regions = cutter.cut();
-            for (auto& region : regions.list)
+            llvm::SmallVector<KeptPlace, 8> places;
+            for (const auto& region : regions.list)
+                places.push_back({region.kept_offset, region.kept_bytes});
+            for (auto& region : regions.list) {
+                region.agreed = take_agreed_stores(*region.body, places);
                 region.idle = find_idle(*region.body, region.body->getArg(first_position),
                                         region.body->getArg(number_at), simplifier);
+            }
         }
     }
     simplifier.forget(*body);

@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/host/idle.h"
 #include "compiler/host/program.h"
+#include "compiler/host/region_ends.h"
 #include "compiler/host/simplify.h"
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Instructions.h>
@@ -22,6 +23,7 @@ struct Region {
     llvm::Function* body = nullptr; // see regions.cpp
     HostStop stop = HostStop::none;
     std::uint32_t op = 0, kept_offset = 0, kept_bytes = 0;
+    llvm::SmallVector<Agreed, 4> agreed = {}; // what it writes for all threads
     std::optional<Idle> idle = std::nullopt;
 };
 

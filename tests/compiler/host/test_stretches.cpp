@@ -1,6 +1,7 @@
 // Regions run for a whole block at once, and for stretches of threads where these are at different
 // places: in the middle of a row, over several rows, in one thread alone.
 #include "driver_program.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -66,6 +67,39 @@ TEST_P(Stretches, LanesApartInBlocksOfSeveralRows) {
                                                           t / block.x / block.y * 100))
                 << block.x << "x" << block.y << "x" << block.z << " thread " << t;
     }
+}
+
+// The counters are common, and live over places to which only some of the threads come.
+TEST_P(Stretches, CommonCountersOfRoundsThatNotAllRun) {
+    const DriverProgram program(
+        source(R"(extern "C" __global__ void rounds(const int* x, int* y, int n, int rounds) {
+        int factor = 3;
+        for (int r = 0; r < rounds; ++r) {
+            for (int i = threadIdx.x; i < n; i += blockDim.x)
+                y[i] = y[i] * factor + x[i] + r;
+            factor += r;
+            __syncthreads();
+            if (threadIdx.x >= n) continue;
+            y[n + threadIdx.x] += factor;
+        }
+    })"));
+    for (const unsigned threads : {1U, 32U, 100U, 256U})
+        for (const int n : {0, 1, 31, 64, 100, 257, 1000}) {
+            const auto size = static_cast<std::size_t>(n);
+            const auto x = random_ints(size, threads, -9, 9);
+            std::vector<unsigned> y(2 * size + threads), expected(2 * size + threads);
+            unsigned factor = 3;
+            for (unsigned r = 0; r < 5; ++r) {
+                for (std::size_t i = 0; i < size; ++i)
+                    expected[i] = expected[i] * factor + static_cast<unsigned>(x[i]) + r;
+                factor += r;
+                for (std::size_t i = 0; i < std::min<std::size_t>(size, threads); ++i)
+                    expected[size + i] += factor;
+            }
+            ASSERT_EQ(program.launch("rounds", {{1}, {threads}, 0}, x.data(), y.data(), n, 5),
+                      CUDA_SUCCESS);
+            ASSERT_EQ(y, expected) << threads << " threads, n " << n;
+        }
 }
 
 } // namespace

@@ -1,0 +1,94 @@
+// Looks at returns, and at stores behind keep_at; see region_ends.h.
+#include "compiler/host/region_ends.h"
+#include "compiler/host/passes.h"
+#include "compiler/host/regions.h"
+#include "compiler/host/row_values.h"
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <map>
+
+namespace quern::host {
+namespace {
+
+using llvm::Instruction;
+using llvm::Value;
+
+constexpr std::size_t most_ends = 4;
+
+bool add_ends(Value* state, Ends& ends, int depth = 0) {
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(state)) {
+        const auto end = static_cast<std::uint8_t>(known->getZExtValue());
+        if (!llvm::is_contained(ends, end))
+            ends.push_back(end);
+        return ends.size() <= most_ends;
+    }
+    if (depth > 4)
+        return false;
+    if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(state))
+        return add_ends(choice->getTrueValue(), ends, depth + 1) &&
+               add_ends(choice->getFalseValue(), ends, depth + 1);
+    auto* phi = llvm::dyn_cast<llvm::PHINode>(state);
+    return phi && llvm::all_of(phi->incoming_values(), [&](Value* incoming) {
+               return add_ends(incoming, ends, depth + 1);
+           });
+}
+
+bool depends_on_thread(Value* value, const llvm::Function& body) {
+    if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
+        const unsigned at = argument->getArgNo();
+        return (at >= first_position && at < first_position + 3) || at == number_at;
+    }
+    auto* instruction = llvm::dyn_cast<Instruction>(value);
+    return instruction && llvm::any_of(instruction->operands(), [&](Value* operand) {
+               return depends_on_thread(operand, body);
+           });
+}
+
+std::optional<std::uint32_t> offset_of(Value* pointer, const llvm::Function& body) {
+    const auto& data = body.getParent()->getDataLayout();
+    llvm::APInt offset(data.getIndexTypeSizeInBits(pointer->getType()), 0);
+    if (pointer->stripAndAccumulateConstantOffsets(data, offset, true) != body.getArg(keep_at))
+        return std::nullopt;
+    return static_cast<std::uint32_t>(offset.getZExtValue());
+}
+
+} // namespace
+
+Ends find_ends(llvm::Function& body) {
+    Ends ends;
+    for (auto& block : body)
+        if (auto* leave = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+            if (!add_ends(leave->getReturnValue(), ends))
+                return {};
+    llvm::sort(ends);
+    return ends;
+}
+
+llvm::SmallVector<Agreed, 4> take_agreed_stores(llvm::Function& body,
+                                                llvm::ArrayRef<KeptPlace> places) {
+    const Ends ends = find_ends(body);
+    RowShapes shapes(body.getArg(first_position), body.getArg(number_at));
+    std::map<std::uint32_t, llvm::SmallVector<llvm::StoreInst*, 2>> stores;
+    for (auto& instruction : llvm::instructions(body))
+        if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+            if (const auto offset = offset_of(store->getPointerOperand(), body))
+                stores[*offset].push_back(store);
+    llvm::SmallVector<Agreed, 4> taken;
+    for (auto& [offset, same] : stores) {
+        auto* value = same.front()->getValueOperand();
+        if (same.size() > 1 || shapes.shape(value) != Shape::uniform ||
+            depends_on_thread(value, body))
+            continue;
+        const auto* end = llvm::find_if(ends, [&, at = offset](std::uint8_t state) {
+            return state < places.size() && at >= places[state].offset &&
+                   at < places[state].offset + places[state].bytes;
+        });
+        if (end == ends.end())
+            continue;
+        taken.push_back({*end, offset, value, same.front()->getAlign()});
+        same.front()->eraseFromParent();
+    }
+    return taken;
+}
+
+} // namespace quern::host
