@@ -49,7 +49,7 @@ struct ThunkBuilder {
     llvm::Value* load(llvm::Type* type, std::uint64_t offset) {
         const bool boolean = type->isIntegerTy(1);
         auto* read = build.CreateAlignedLoad(boolean ? build.getInt8Ty() : type, at(offset),
-                                             llvm::commonAlignment(llvm::Align(16), offset));
+                                             llvm::commonAlignment(args_align, offset));
         read->setMetadata(llvm::LLVMContext::MD_invariant_load,
                           llvm::MDNode::get(build.getContext(), {}));
         return boolean ? build.CreateTrunc(read, type) : static_cast<llvm::Value*>(read);
@@ -66,7 +66,7 @@ struct ThunkBuilder {
             copy->setAlignment(
                 llvm::Align(std::max<std::uint64_t>(align, how.getIndirectAlign().getQuantity())));
             build.CreateMemCpy(copy, copy->getAlign(), at(offset),
-                               llvm::commonAlignment(llvm::Align(16), offset), bytes);
+                               llvm::commonAlignment(args_align, offset), bytes);
             values.push_back(copy);
             return true;
         }

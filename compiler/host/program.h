@@ -13,6 +13,9 @@ namespace quern::host {
 // The IR attribute of a variable that lives in shared memory.
 inline constexpr const char* shared_attribute = "quern-shared";
 
+// Of the packed buffer of arguments.
+inline const llvm::Align args_align{16};
+
 struct Kernel {
     std::string name;                // linkage name
     llvm::Function* thunk = nullptr; // void(ptr args): loads the parameters, calls the kernel

@@ -68,6 +68,7 @@ class Runner {
         runner_->addParamAttr(1, llvm::Attribute::ReadOnly);
         if (kernel.args_bytes)
             runner_->addDereferenceableParamAttr(1, kernel.args_bytes);
+        runner_->addParamAttr(1, llvm::Attribute::getWithAlignment(context_, args_align));
         runner_->addDereferenceableParamAttr(0, sizeof(HostLaunch));
     }
 

@@ -16,7 +16,10 @@ __quern_fn double cbrt(double x) {
     y = __builtin_isfinite(t) && t != 0 ? better : y;
     return scale == 1.0 ? y : y * (scale > 1.0 ? 0x1p-100 : 0x1p100);
 }
-__quern_fn float cbrtf(float x) { return __builtin_cbrtf(x); }
+__quern_fn float cbrtf(float x) { // libmvec's is up to three places off
+    double y = __builtin_cbrtf(x), better = y - (y * y * y - x) / (3.0 * y * y);
+    return (float)(__builtin_isfinite(x) && x != 0 ? better : y);
+}
 __quern_fn double rcbrt(double x) {
     __quern_exact double y = 1.0 / __builtin_cbrt(x), u = y * y, v = x * y, p = u * v;
     double left = ((1.0 - p) - __builtin_fma(u, v, -p)) - (u * __builtin_fma(x, y, -v) + __builtin_fma(y, y, -u) * v);
