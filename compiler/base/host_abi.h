@@ -22,9 +22,9 @@ struct HostLaunch {
     std::uint32_t cooperative;  // 1: the grid may wait for itself
 };
 
-// `args` is one packed buffer, each parameter at its HostParam offset; `shared` is this worker's
-// arena of (static + dynamic) shared bytes, 64-byte aligned. Blocks are independent: any thread may
-// run any range.
+// `args` is one packed buffer, 16-byte aligned, each parameter at its HostParam offset; `shared` is
+// this worker's arena of (static + dynamic) shared bytes, 64-byte aligned. Blocks are independent:
+// any thread may run any range.
 using HostKernel = void (*)(const HostLaunch* launch, const void* args, std::uint64_t first_block,
                             std::uint64_t last_block, void* shared);
 

@@ -3,6 +3,7 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/regions.h"
 #include "compiler/host/row_values.h"
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <map>
@@ -62,6 +63,61 @@ Ends find_ends(llvm::Function& body) {
                 return {};
     llvm::sort(ends);
     return ends;
+}
+
+std::optional<Fork> find_fork(llvm::Function& body) {
+    const Ends ends = find_ends(body);
+    if (ends.size() != 2)
+        return std::nullopt;
+    RowShapes shapes(body.getArg(first_position), body.getArg(number_at));
+    const auto is_common = [&](Value* condition) {
+        return shapes.shape(condition) == Shape::uniform && !depends_on_thread(condition, body);
+    };
+    llvm::SmallVector<llvm::ReturnInst*, 2> returns;
+    for (auto& block : body)
+        if (auto* leave = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+            returns.push_back(leave);
+    if (returns.size() == 1)
+        if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(returns.front()->getReturnValue())) {
+            auto* yes = llvm::dyn_cast<llvm::ConstantInt>(choice->getTrueValue());
+            if (!yes || !llvm::isa<llvm::ConstantInt>(choice->getFalseValue()) ||
+                !is_common(choice->getCondition()))
+                return std::nullopt;
+            const bool first = yes->getZExtValue() == ends[0];
+            return Fork{choice->getCondition(), ends[!first], ends[first]};
+        }
+    // A branch whose sides lead to one end each.
+    const llvm::DominatorTree tree(body);
+    for (auto& block : body) {
+        auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+        if (!branch || !branch->isConditional() || !is_common(branch->getCondition()))
+            continue;
+        std::optional<std::uint8_t> behind[2];
+        bool parted = true;
+        const auto see = [&](const auto& dominated, Value* state) {
+            auto* known = llvm::dyn_cast<llvm::ConstantInt>(state);
+            for (const unsigned side : {0U, 1U})
+                if (known && dominated(llvm::BasicBlockEdge(&block, branch->getSuccessor(side)))) {
+                    const auto end = static_cast<std::uint8_t>(known->getZExtValue());
+                    parted &= !behind[side] || *behind[side] == end;
+                    behind[side] = end;
+                    return;
+                }
+            parted = false;
+        };
+        for (auto* leave : returns) {
+            if (auto* phi = llvm::dyn_cast<llvm::PHINode>(leave->getReturnValue())) {
+                for (auto& use : phi->incoming_values())
+                    see([&](const auto& edge) { return tree.dominates(edge, use); }, use.get());
+                continue;
+            }
+            see([&](const auto& edge) { return tree.dominates(edge, leave->getParent()); },
+                leave->getReturnValue());
+        }
+        if (parted && behind[0] && behind[1] && *behind[0] != *behind[1])
+            return Fork{branch->getCondition(), *behind[0], *behind[1]};
+    }
+    return std::nullopt;
 }
 
 llvm::SmallVector<Agreed, 4> take_agreed_stores(llvm::Function& body,

@@ -13,6 +13,14 @@ namespace quern::host {
 using Ends = llvm::SmallVector<std::uint8_t, 4>;
 Ends find_ends(llvm::Function& body);
 
+// Where all threads of a block are known to come to one of two ends together: `then` where the
+// condition holds, which RowShapes can copy, else `otherwise`.
+struct Fork {
+    llvm::Value* condition = nullptr;
+    std::uint8_t then = 0, otherwise = 0;
+};
+std::optional<Fork> find_fork(llvm::Function& body);
+
 struct Agreed {
     std::uint8_t end;     // where the threads come to
     std::uint32_t offset; // from keep_at on

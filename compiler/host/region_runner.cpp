@@ -33,6 +33,7 @@ class RegionRunner {
         runner_->addDereferenceableParamAttr(0, sizeof(HostRegionCall));
         if (kernel.args_bytes)
             runner_->addDereferenceableParamAttr(1, kernel.args_bytes);
+        runner_->addParamAttr(1, llvm::Attribute::getWithAlignment(context_, args_align));
         group_ = llvm::MDNode::getDistinct(context_, {});
     }
 
@@ -64,7 +65,8 @@ class RegionRunner {
         auto* first_y = build_.CreateURem(first_row, position(6, 1));
         auto* first_z = build_.CreateUDiv(first_row, position(6, 1));
         ends_ = find_ends(*region_.body);
-        if (ends_.size() > 1)
+        fork_ = find_fork(*region_.body);
+        if (ends_.size() > 1 && !fork_)
             for ([[maybe_unused]] auto end : ends_) {
                 reached_.push_back(build_.CreateAlloca(build_.getInt1Ty()));
                 build_.CreateStore(build_.getFalse(), reached_.back());
@@ -152,7 +154,7 @@ class RegionRunner {
                 build_.CreateOr(build_.CreateLoad(build_.getInt1Ty(), reached_[i]),
                                 build_.CreateICmpEQ(state, build_.getInt8(ends_[i]))),
                 reached_[i]);
-        if (ends_.size() != 1) {
+        if (ends_.size() != 1 && !fork_) {
             auto* place = build_.CreateInBoundsGEP(build_.getInt8Ty(), states_,
                                                    build_.CreateZExt(number, build_.getInt64Ty()));
             build_.CreateStore(state, place)
@@ -170,6 +172,12 @@ class RegionRunner {
         llvm::SmallVector<Value*, 4> reached;
         for (auto* variable : reached_)
             reached.push_back(build_.CreateLoad(build_.getInt1Ty(), variable));
+        if (fork_) {
+            RowCopier copier(build_, values_, region_.body->getArg(first_position), nullptr);
+            auto* holds = copier.copy(fork_->condition);
+            for (auto end : ends_)
+                reached.push_back(end == fork_->then ? holds : build_.CreateNot(holds));
+        }
         for (std::size_t i = 0; i < ends_.size(); ++i) {
             BasicBlock* after = nullptr;
             for (const auto& agreed : region_.agreed) {
@@ -222,7 +230,8 @@ class RegionRunner {
     llvm::Function* runner_;
     llvm::MDNode* group_;
     Value* states_ = nullptr;
-    Ends ends_;                            // where threads may come to, and
+    Ends ends_; // where threads may come to, and
+    std::optional<Fork> fork_;
     llvm::SmallVector<Value*, 4> reached_; // whether any has: variables, if there are several
     llvm::SmallVector<Value*, 20> values_;
 };

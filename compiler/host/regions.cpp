@@ -253,14 +253,40 @@ class Cutter {
                     keep_once(value);
                     continue;
                 }
-                if (!places_.count(value)) {
-                    const auto bytes_each =
-                        data_.getTypeAllocSize(value->getType()).getFixedValue();
-                    places_[value] = {reserve_frame(bytes_each, 1), bytes_each};
-                }
                 framed(i).insert(value);
             }
             kept_bytes_.push_back(bytes);
+        }
+        place_in_frame();
+    }
+
+    // Values that never live over the same stop may have the same place: what leaves a loop by one
+    // way or another is then written to one place whichever it is.
+    void place_in_frame() {
+        framed(stops_.size());
+        std::vector<Place> slots;
+        std::map<Value*, std::size_t> slot_of;
+        for (auto* value : all_) {
+            const auto bytes = data_.getTypeAllocSize(value->getType()).getFixedValue();
+            std::vector<bool> taken(slots.size());
+            bool needed = false;
+            for (const auto& together : framed_) {
+                if (!together.contains(value))
+                    continue;
+                needed = true;
+                for (auto* other : together)
+                    if (const auto found = slot_of.find(other); found != slot_of.end())
+                        taken[found->second] = true;
+            }
+            if (!needed)
+                continue;
+            std::size_t at = 0;
+            while (at < slots.size() && (taken[at] || slots[at].bytes != bytes))
+                ++at;
+            if (at == slots.size())
+                slots.push_back({reserve_frame(bytes, 1), bytes});
+            slot_of[value] = at;
+            places_[value] = slots[at];
         }
     }
 
@@ -273,7 +299,6 @@ class Cutter {
     // From here on every such value is a variable: LLVM puts the ways together again in each
     // region.
     void demote() {
-        framed(stops_.size());
         for (auto* value : all_)
             types_[value] = value->getType();
         auto* first = &*body_.getEntryBlock().getFirstInsertionPt();
@@ -426,6 +451,7 @@ class Cutter {
     std::vector<std::uint32_t> kept_bytes_, kept_offset_;
     llvm::SetVector<Instruction*> all_;
     std::map<Value*, Place> places_;
+
     Recipes recipes_;
     std::map<Value*, llvm::Type*> types_;
     std::map<Value*, Value*> variables_;
