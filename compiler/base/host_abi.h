@@ -95,7 +95,8 @@ struct HostRegionEntry {
 struct HostRegionTable {
     std::uint32_t count, frame_bytes, kept_bytes;
     std::uint32_t static_shared_bytes;
-    HostRegionEntry regions[1]; // count of them; the first is the kernel's beginning
+    std::uint32_t goes_along_memory; // 1: loops over data are held in step
+    HostRegionEntry regions[1];      // count of them; the first is the kernel's beginning
 };
 
 } // namespace quern

@@ -255,15 +255,15 @@ void make_region_runner(llvm::Module& module, Kernel& kernel, const Regions& reg
              build.getInt32(region.kept_offset), build.getInt32(region.kept_bytes)}));
     }
     auto* list_type = llvm::ArrayType::get(row_type, rows.size());
-    auto* table_type = llvm::StructType::get(context, {word, word, word, word, list_type});
+    auto* table_type = llvm::StructType::get(context, {word, word, word, word, word, list_type});
     auto* table = new llvm::GlobalVariable(
         module, table_type, true, llvm::GlobalValue::InternalLinkage,
-        llvm::ConstantStruct::get(table_type,
-                                  {build.getInt32(static_cast<std::uint32_t>(rows.size())),
-                                   build.getInt32(static_cast<std::uint32_t>(regions.frame_bytes)),
-                                   build.getInt32(regions.kept_bytes),
-                                   build.getInt32(kernel.static_shared_bytes),
-                                   llvm::ConstantArray::get(list_type, rows)}),
+        llvm::ConstantStruct::get(
+            table_type,
+            {build.getInt32(static_cast<std::uint32_t>(rows.size())),
+             build.getInt32(static_cast<std::uint32_t>(regions.frame_bytes)),
+             build.getInt32(regions.kept_bytes), build.getInt32(kernel.static_shared_bytes),
+             build.getInt32(regions.stepped), llvm::ConstantArray::get(list_type, rows)}),
         "__quern_regions_" + kernel.name);
     table->setAlignment(llvm::Align(8));
 

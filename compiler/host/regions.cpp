@@ -501,6 +501,7 @@ Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier) {
         if (kernel.waits || stepped) {
             Cutter cutter(*body, simplifier);
             regions = cutter.cut();
+            regions.stepped = stepped;
             llvm::SmallVector<KeptPlace, 8> places;
             for (const auto& region : regions.list)
                 places.push_back({region.kept_offset, region.kept_bytes});

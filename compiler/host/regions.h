@@ -31,6 +31,7 @@ struct Regions {
     llvm::SmallVector<Region, 8> list; // the first is the kernel's beginning
     std::uint64_t frame_bytes = 0;     // of the threads of a block
     std::uint32_t kept_bytes = 0;
+    bool stepped = false; // loops over data are held in step
 };
 
 // regions.cpp: empty when the kernel cannot be cut: it waits in functions of their own, spins, or

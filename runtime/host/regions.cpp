@@ -19,6 +19,10 @@ namespace quern::host {
 namespace {
 
 constexpr unsigned most_threads = 1024;
+constexpr unsigned most_side_by_side = 32;
+constexpr unsigned places = 8, stagger = 512; // bytes
+constexpr std::size_t near_bytes = 2
+                                   << 10; // more would push each other out of the first-level cache
 
 struct Bytes { // grows, never shrinks; a worker's, kept for the next launch
     std::byte* start = nullptr;
@@ -38,18 +42,22 @@ struct Bytes { // grows, never shrinks; a worker's, kept for the next launch
 
 class RegionBlock {
   public:
-    // False when there is no memory for it.
+    // False when there is no memory for it. `shared` is null for a block that brings its own;
+    // blocks side by side have different places, so that their frames do not meet in the cache.
     bool prepare(const HostLaunch& launch, const void* args, void* shared,
-                 const HostRegionTable& table) noexcept {
-        if (!frame_.reserve(table.frame_bytes) ||
-            !kept_.reserve(2 * std::size_t{table.kept_bytes} + 64))
+                 const HostRegionTable& table, unsigned place) noexcept {
+        const std::size_t shared_bytes =
+            std::size_t{table.static_shared_bytes} + launch.shared_bytes;
+        if (!frame_.reserve(table.frame_bytes + std::size_t{places} * stagger) ||
+            !kept_.reserve(2 * std::size_t{table.kept_bytes} + 64) ||
+            (shared == nullptr && !shared_.reserve(shared_bytes + 64)))
             return false;
         table_ = &table;
         args_ = args;
         threads_ = launch.block[0] * launch.block[1] * launch.block[2];
         ready_.fill(false);
-        call_.shared = shared;
-        call_.frame = frame_.start;
+        call_.shared = shared != nullptr ? shared : shared_.start;
+        call_.frame = frame_.start + place % places * stagger;
         call_.kept = kept_.start;
         call_.keep = kept_.start + table.kept_bytes;
         call_.states = states_.data();
@@ -62,31 +70,36 @@ class RegionBlock {
         return true;
     }
 
-    // 0, or the status of a block whose threads can never meet.
-    int run(std::uint64_t number) noexcept {
+    // Returns where all threads of the block are then: a region, host_thread_done, or
+    // host_see_states.
+    std::uint32_t begin(std::uint64_t number) noexcept {
         const auto& grid = call_.grid_size;
         call_.block[0] = static_cast<std::uint32_t>(number % grid[0]);
         call_.block[1] = static_cast<std::uint32_t>(number / grid[0] % grid[1]);
         call_.block[2] = static_cast<std::uint32_t>(number / grid[0] / grid[1]);
-        std::uint32_t state = run_all(table_->regions[0]);
-        for (;;) {
-            if (state == host_see_states) {
-                if (std::memcmp(states_.data(), states_.data() + 1, threads_ - 1) != 0)
-                    if (const int status = run_apart(); status >= 0)
-                        return status;
-                state = states_[0];
-            }
+        return run_all(table_->regions[0]);
+    }
+
+    // The same, from there on. Sets `status` when they can never meet.
+    std::uint32_t go_on(std::uint32_t state, int& status) noexcept {
+        if (state == host_see_states) {
+            if (std::memcmp(states_.data(), states_.data() + 1, threads_ - 1) != 0)
+                if (const int found = run_apart(); found >= 0) {
+                    status = found;
+                    return host_thread_done;
+                }
+            state = states_[0];
             if (state == host_thread_done)
-                return 0;
-            const HostRegionEntry& region = table_->regions[state];
-            if (region.stop == HostStop::block && region.op != 0)
-                count_votes_of_all();
-            if (region.stop == HostStop::warp)
-                for (unsigned first = 0; first < threads_; first += 32)
-                    meeting_.meet_all(first, std::min(32U, threads_ - first), region.op);
-            take_agreed(region);
-            state = run_all(region);
+                return state;
         }
+        const HostRegionEntry& region = table_->regions[state];
+        if (region.stop == HostStop::block && region.op != 0)
+            count_votes_of_all();
+        if (region.stop == HostStop::warp)
+            for (unsigned first = 0; first < threads_; first += 32)
+                meeting_.meet_all(first, std::min(32U, threads_ - first), region.op);
+        take_agreed(region);
+        return run_all(region);
     }
 
   private:
@@ -253,27 +266,70 @@ class RegionBlock {
     const void* args_ = nullptr;
     unsigned threads_ = 0;
     HostRegionCall call_{};
-    Bytes frame_, kept_;
+    Bytes frame_, kept_, shared_;
     WarpMeeting meeting_;
     std::array<std::uint8_t, most_threads> states_{}, votes_{};
     std::array<bool, most_threads> ready_{}; // it has met whom it waits for
     unsigned votes_cast_ = 0, voters_ = 0;   // at the last barrier
 };
 
-thread_local std::unique_ptr<RegionBlock> worker_block;
+thread_local std::array<std::unique_ptr<RegionBlock>, most_side_by_side> worker_blocks;
+
+// Blocks whose loops go along memory in steps take their steps side by side: together they touch
+// longer stretches of it. As many as have their own memory near.
+unsigned count_side_by_side(const HostLaunch& launch, const HostRegionTable& table) noexcept {
+    if (table.goes_along_memory == 0)
+        return 1;
+    const std::size_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+    const std::size_t each = table.static_shared_bytes + launch.shared_bytes +
+                             table.frame_bytes * threads / most_threads + 1;
+    return static_cast<unsigned>(std::clamp<std::size_t>(near_bytes / each, 1, most_side_by_side));
+}
+
+void run_side_by_side(std::uint64_t first, unsigned count) {
+    std::array<std::uint32_t, most_side_by_side> states;
+    for (unsigned i = 0; i < count; ++i)
+        states[i] = worker_blocks[i]->begin(first + i);
+    int status = 0;
+    for (bool more = true; more;) {
+        more = false;
+        for (unsigned i = 0; i < count; ++i)
+            if (states[i] != host_thread_done) {
+                states[i] = worker_blocks[i]->go_on(states[i], status);
+                more = true;
+            }
+        if (status != 0)
+            leave_kernel(status);
+    }
+}
 
 } // namespace
 
 extern "C" void quern_host_run_regions(const HostLaunch* launch, const void* args,
                                        std::uint64_t first, std::uint64_t last, void* shared,
                                        const HostRegionTable* table) {
-    if (!worker_block)
-        worker_block.reset(new (std::nothrow) RegionBlock);
-    if (!worker_block || !worker_block->prepare(*launch, args, shared, *table))
-        leave_kernel(CUDA_ERROR_OUT_OF_MEMORY);
-    for (std::uint64_t number = first; number < last; ++number)
-        if (const int status = worker_block->run(number); status != 0)
-            leave_kernel(status);
+    const auto wide = static_cast<unsigned>(
+        std::min<std::uint64_t>(count_side_by_side(*launch, *table), last - first));
+    for (unsigned i = 0; i < wide; ++i) {
+        auto& block = worker_blocks[i];
+        if (!block)
+            block.reset(new (std::nothrow) RegionBlock);
+        if (!block || !block->prepare(*launch, args, i == 0 ? shared : nullptr, *table, i))
+            leave_kernel(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    int status = 0;
+    if (wide == 1)
+        for (std::uint64_t number = first; number < last; ++number) {
+            auto& block = *worker_blocks[0];
+            for (auto state = block.begin(number); state != host_thread_done;)
+                state = block.go_on(state, status);
+            if (status != 0)
+                leave_kernel(status);
+        }
+    else
+        for (std::uint64_t number = first; number < last; number += wide)
+            run_side_by_side(number,
+                             static_cast<unsigned>(std::min<std::uint64_t>(wide, last - number)));
 }
 
 } // namespace quern::host

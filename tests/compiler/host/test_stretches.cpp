@@ -102,5 +102,37 @@ TEST_P(Stretches, CommonCountersOfRoundsThatNotAllRun) {
         }
 }
 
+// Blocks that take their steps side by side: each with its own shared memory, done in its own time.
+TEST_P(Stretches, BlocksThatStrideWithSharedMemory) {
+    const DriverProgram program(
+        source(R"(extern "C" __global__ void sums(const int* x, int* y, int n) {
+        __shared__ int kept[64];
+        extern __shared__ int more[];
+        int sum = 0, first = blockIdx.x * blockIdx.x * 3 + threadIdx.x;
+        for (int i = first; i < n; i += 640) sum += x[i];
+        kept[threadIdx.x] = sum;
+        if (threadIdx.x == 0) more[0] = blockIdx.x;
+        __syncthreads();
+        for (int step = 32; step > 0; step /= 2) {
+            if (threadIdx.x < step) kept[threadIdx.x] += kept[threadIdx.x + step];
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) y[blockIdx.x] = kept[0] + more[0];
+    })"));
+    for (const unsigned blocks : {1U, 2U, 7U, 37U, 100U})
+        for (const int n : {0, 5, 640, 30000}) {
+            const auto x = random_ints(static_cast<std::size_t>(n), blocks, -99, 99);
+            std::vector<int> y(blocks);
+            ASSERT_EQ(program.launch("sums", {{blocks}, {64}, 4}, x.data(), y.data(), n),
+                      CUDA_SUCCESS);
+            for (unsigned b = 0; b < blocks; ++b) {
+                int sum = static_cast<int>(b);
+                for (std::size_t i = std::size_t{b} * b * 3; i < x.size(); ++i)
+                    sum += (i - std::size_t{b} * b * 3) % 640 < 64 ? x[i] : 0;
+                ASSERT_EQ(y[b], sum) << "block " << b << " of " << blocks << ", n " << n;
+            }
+        }
+}
+
 } // namespace
 } // namespace quern::test
