@@ -67,6 +67,7 @@ PY
 pytest_options=(-p no:cacheprovider)
 "$PYTHON" -c 'import pytest_timeout' 2>/dev/null ||
     pytest_options+=(-o "addopts=-ra --import-mode=importlib --strict-markers" -W 'ignore::pytest.PytestConfigWarning')
+"$PYTHON" -c 'import xdist' 2>/dev/null && pytest_options+=(-n 6) # most of a test's time is compiling
 "$PYTHON" -c 'import hypothesis' 2>/dev/null || echo "note: hypothesis is missing; its tests are skipped"
 
 tests_off=OFF

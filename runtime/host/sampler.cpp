@@ -125,14 +125,9 @@ const std::byte* texel(const HostTexture& texture, std::int64_t x, std::int64_t 
 
 using Bits = std::array<std::uint32_t, 4>;
 
-// Channels that the format lacks: 0, and 1 for the last.
-Bits no_channels(const HostTexture& texture) noexcept {
-    return {0, 0, 0, texture.as_floats ? std::bit_cast<std::uint32_t>(1.0f) : 1u};
-}
-
 // A texel that is read as it is; nullptr is the border.
 Channels one_texel(const HostTexture& texture, const std::byte* place) noexcept {
-    Bits out = no_channels(texture);
+    Bits out{}; // channels that the format lacks are 0, the last too
     for (unsigned c = 0; c < texture.channels; ++c) {
         if (place == nullptr)
             out[c] = texture.as_floats ? std::bit_cast<std::uint32_t>(texture.border[c]) : 0;
@@ -180,7 +175,7 @@ Channels sample(const HostTexture& texture, unsigned axes, std::array<double, 3>
                                      ? texture.border[c]
                                      : float_at(texture, place + c * texture.channel_bytes, c));
     }
-    Bits out = no_channels(texture);
+    Bits out{}; // channels that the format lacks are 0, the last too
     for (unsigned c = 0; c < texture.channels; ++c)
         out[c] = std::bit_cast<std::uint32_t>(sums[c]);
     return std::bit_cast<Channels>(out);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <string_view>
 #include <vector>
 
 namespace quern {
@@ -219,7 +220,9 @@ TEST_P(Textures, TexturesThatCannotBe) {
     EXPECT_EQ(api.cuTexObjectDestroy(texture), CUDA_SUCCESS);
 
     CUsurfObject surface = 0; // no surface of an array that was not made for it, or of memory
-    EXPECT_EQ(api.cuSurfObjectCreate(&surface, &resource), CUDA_ERROR_INVALID_VALUE);
+    if (std::string_view(GetParam()) == "host") { // libcuda does not look
+        EXPECT_EQ(api.cuSurfObjectCreate(&surface, &resource), CUDA_ERROR_INVALID_VALUE);
+    }
     EXPECT_EQ(api.cuSurfObjectCreate(&surface, &linear), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuMemFree(memory), CUDA_SUCCESS);
     EXPECT_EQ(api.cuArrayDestroy(array), CUDA_SUCCESS);
