@@ -54,14 +54,19 @@ void ReductionEmitter::accumulate_batch(const std::string& batch, const std::str
               own("lane"), ")");
     if (layout_.masked)
         out_.open("if (", own("lane"), " >= ", own("first"), "[", batch, "] && ", own("lane"),
-                  " < ", own("last"), "[", batch, "])");
+                  " < ", own("last"), "[", batch, "]",
+                  layout_.every > 1 ? join(" && (", own("phase"), "[", batch, "] + ", own("lane"),
+                                           ") % ", int{layout_.every}, " == 0")
+                                    : "",
+                  ")");
     else
         out_.open();
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "& ", name(ref), " = ", own("pack_" + name(ref)), "[", batch,
                   "][", access(ref) == Access::contiguous ? own("lane") : "0", "];");
+    const std::string place = join(position, position_step);
     accumulate(join(accumulators, "[", own("lane"), " % ", accumulator_count, "]"),
-               join(position, position_step), row);
+               layout_.every > 1 ? join("(", place, ") / ", int{layout_.every}) : place, row);
     out_.close();
     out_.close();
 }
@@ -109,6 +114,8 @@ void ReductionEmitter::gpu_rows() {
         out_.line("int ", own("first"), "[", batch, "], ", own("last"), "[", batch, "];");
     if (spec_.uses_position)
         out_.line(signed_, " ", own("at"), "[", batch, "];");
+    if (layout_.every > 1)
+        out_.line("int ", own("phase"), "[", batch, "];");
     each_batch(b, batch);
     const auto inside = [&] {
         if (by_rows) {
@@ -158,6 +165,9 @@ void ReductionEmitter::gpu_rows() {
         out_.line(own("last"), "[", b, "] = static_cast<int>(min(", as_signed(nest("length")),
                   " - ", own("base"), ", ", as_signed(join(lanes)), "));");
     }
+    if (layout_.every > 1) // of the pack's first element among those that count
+        out_.line(own("phase"), "[", b, "] = static_cast<int>((", own("base"), " + ",
+                  int{layout_.every} * 16, ") % ", int{layout_.every}, ");");
     if (spec_.uses_position)
         out_.line(own("at"), "[", b, "] = ",
                   m > 1 ? join(as_signed(own("run")), " * ", as_signed(nest("length")), " + ") : "",
@@ -193,8 +203,8 @@ void ReductionEmitter::gpu_columns() {
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
     const int batch = reduction_batch;
     const std::string b = own("b");
-    out_.line("__shared__ quern::Slots<_type_reduce, ", reduction_block * lanes, "> ", own("slots"),
-              ";");
+    out_.line("__shared__ quern::Slots<_type_reduce, ",
+              reduction_block * (lanes > 1 ? lanes + 1 : 1), "> ", own("slots"), ";");
     split_block();
     out_.line("const ", index_, " ", own("width"), " = 1u << ", nest("group_bits"), ", ",
               own("column"), " = threadIdx.x & (", own("width"), " - 1), ", own("line"),
@@ -297,15 +307,37 @@ void ReductionEmitter::gpu_columns() {
     out_.close();
     out_.close();
     out_.close();
-    out_.open("if (", own("line"), " == 0 && ", own("alive"), ")");
-    each_lane([&] {
-        if (layout_.masked)
-            out_.line("if (", own("lane"), " < ", own("low"), " || ", own("lane"),
-                      " >= ", own("high"), ") continue;");
+    const auto row_at = [&](const std::string& position) {
         out_.line("const ", index_, " ", own("row"), " = ", own("outer"), " * ", nest("length"),
-                  " + ", own("base"), " + ", own("lane"), ";");
-        out_.line(result(own("row"), mine));
+                  " + ", position, ";");
+    };
+    if (lanes == 1) {
+        out_.open("if (", own("line"), " == 0 && ", own("alive"), ")");
+        row_at(own("base"));
+        out_.line(result(own("row"), own("own") + "[0]"));
+        out_.close();
+        return;
+    }
+    // Through shared memory once more, so that neighbouring threads write neighbouring outputs.
+    const std::string pitch = join(lanes + 1);
+    out_.line("__syncthreads();");
+    out_.open("if (", own("line"), " == 0)");
+    each_lane([&] {
+        out_.line(own("slots"), "[", own("column"), " * ", pitch, " + ", own("lane"), "] = ", mine,
+                  ";");
     });
+    out_.close();
+    out_.line("__syncthreads();");
+    out_.open("for (", index_, " ", own("k"), " = threadIdx.x; ", own("k"), " < ", own("width"),
+              " * ", lanes, "; ", own("k"), " += blockDim.x)");
+    out_.line("const ", signed_, " ", own("place"), " = ", own("base"), " + ", as_signed(own("k")),
+              " - ", as_signed(join(own("column"), " * ", lanes)), ";");
+    out_.open("if (", layout_.masked ? own("place") + " >= 0 && " : "", own("place"), " < ",
+              as_signed(nest("length")), ")");
+    row_at(own("place"));
+    out_.line(result(own("row"), join(own("slots"), "[", own("k"), " / ", lanes, " * ", pitch,
+                                      " + ", own("k"), " % ", lanes, "]")));
+    out_.close();
     out_.close();
 }
 

@@ -14,6 +14,9 @@ bool is_integer(DType dtype) {
            row(dtype).kind == Kind::unsigned_integer;
 }
 
+// Elements of one byte, or ones, whose sum fits 32 bits with room to spare.
+constexpr std::int64_t small_sums = std::int64_t{1} << 22;
+
 DType platform_integer(DType dtype) {
     return row(dtype).kind == Kind::unsigned_integer ? DType::uint64 : DType::int64;
 }
@@ -30,7 +33,8 @@ DType real_of(DType dtype) {
 
 } // namespace
 
-ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype, bool counted) {
+ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype, bool counted,
+                               bool narrow) {
     const ReductionRow& wanted = row(op);
     ReductionTyping types;
     types.value = dtype.value_or(in);
@@ -42,8 +46,10 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
     case ReductionTypes::total:
         if (!dtype && is_integer(in)) {
             types.result = platform_integer(in);
-            if (row(in).bytes == 1 && wanted.name.ends_with("sum"))
+            if (row(in).bytes == 1 && wanted.name.ends_with("sum")) {
                 types.inner = row(in).kind == Kind::unsigned_integer ? "unsigned int" : "int";
+                types.inner_steps = small_sums;
+            }
         } else {
             types.result = types.value;
         }
@@ -70,12 +76,15 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         types.result =
             op == Reduction::nanmax || op == Reduction::nanmin ? types.value : DType::int64;
         types.accumulator = "quern::Placed<quern_value>";
+        if (narrow)
+            types.inner = "quern::Placed<quern_value, int>";
         types.accumulator_bytes = 8 + std::max<std::uint32_t>(row(types.value).bytes, 8);
         break;
     case ReductionTypes::count:
         types.result = DType::int64;
         accumulate_in(DType::int64);
         types.inner = "int";
+        types.inner_steps = small_sums;
         break;
     case ReductionTypes::average:
         if (!dtype && is_integer(in))
@@ -88,6 +97,16 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         }
         break;
     case ReductionTypes::moments: {
+        if (is_integer(in) && row(in).bytes <= 2 && !dtype) {
+            types.result = DType::float64;
+            types.accumulator = "quern::IntegerMoments<long long, long long, unsigned long long>";
+            types.accumulator_bytes = 24;
+            if (row(in).bytes == 1) {
+                types.inner = "quern::IntegerMoments<int, int, unsigned int>";
+                types.inner_steps = std::int64_t{1} << 16;
+            }
+            break;
+        }
         if (is_integer(types.value))
             types.value = DType::float64;
         types.result = real_of(types.value);

@@ -54,7 +54,8 @@ struct ReductionRow {
     ReductionTypes types;
     bool refuses_empty; // no identity: NumPy's ValueError
     bool skips_nan;
-    // `v` is the element as quern_value; a and b are accumulators, quern_part their type.
+    // `v` is the element as quern_value; a and b are accumulators, quern_part their type and
+    // quern_inner that of a thread's own.
     std::string_view map, join, post, start;
 };
 
@@ -68,21 +69,21 @@ inline constexpr std::array reduction_table{
     ReductionRow{Reduction::ptp,           "ptp",           ReductionTypes::same,    true,  false, "quern_part(v)",                   "quern::widened(a, b)",        "a.high - a.low",                 "quern_part()"},
     ReductionRow{Reduction::any,           "any",           ReductionTypes::truth,   false, false, "v",                              "a || b",                      "a",                              "false"},
     ReductionRow{Reduction::all,           "all",           ReductionTypes::truth,   false, false, "v",                              "a && b",                      "a",                              "true"},
-    ReductionRow{Reduction::argmax,        "argmax",        ReductionTypes::place,   true,  false, "quern_part(v, _J)",               "quern::greatest(a, b)",       "a.index",                        "quern_part()"},
-    ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, "quern_part(v, _J)",               "quern::least(a, b)",          "a.index",                        "quern_part()"},
+    ReductionRow{Reduction::argmax,        "argmax",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.place()",                        "quern_part(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::least(a, b)",          "a.place()",                        "quern_part(quern::Limits<quern_value>::high())"},
     ReductionRow{Reduction::count_nonzero, "count_nonzero", ReductionTypes::count,   false, false, "quern::convert<bool>(v)",        "a + b",                       "a",                              "0"},
     ReductionRow{Reduction::mean,          "mean",          ReductionTypes::average, false, false, "v",                              "a + b",                       "quern::ratio(a, count)",   "0"},
-    ReductionRow{Reduction::var,           "var",           ReductionTypes::moments, false, false, "quern_part(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
-    ReductionRow{Reduction::std,           "std",           ReductionTypes::moments, false, false, "quern_part(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
+    ReductionRow{Reduction::var,           "var",           ReductionTypes::moments, false, false, "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
+    ReductionRow{Reduction::std,           "std",           ReductionTypes::moments, false, false, "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
     ReductionRow{Reduction::nansum,        "nansum",        ReductionTypes::total,   false, true,  "v",                              "a + b",                       "a",                              "0"},
     ReductionRow{Reduction::nanprod,       "nanprod",       ReductionTypes::total,   false, true,  "v",                              "a * b",                       "a",                              "1"},
-    ReductionRow{Reduction::nanmax,        "nanmax",        ReductionTypes::place,   true,  true,  "quern_part(v, 0)",                "quern::greatest(a, b)",       "a.value_or_nan()",               "quern_part()"},
-    ReductionRow{Reduction::nanmin,        "nanmin",        ReductionTypes::place,   true,  true,  "quern_part(v, 0)",                "quern::least(a, b)",          "a.value_or_nan()",               "quern_part()"},
+    ReductionRow{Reduction::nanmax,        "nanmax",        ReductionTypes::place,   true,  true,  "quern_inner(v, 0)",                "quern::greatest(a, b)",       "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::nanmin,        "nanmin",        ReductionTypes::place,   true,  true,  "quern_inner(v, 0)",                "quern::least(a, b)",          "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::high())"},
     ReductionRow{Reduction::nanmean,       "nanmean",       ReductionTypes::average, false, true,  "quern_part(v)",                   "a + b",                       "a.mean()",                       "quern_part()"},
-    ReductionRow{Reduction::nanvar,        "nanvar",        ReductionTypes::moments, false, true,  "quern_part(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
-    ReductionRow{Reduction::nanstd,        "nanstd",        ReductionTypes::moments, false, true,  "quern_part(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
-    ReductionRow{Reduction::nanargmax,     "nanargmax",     ReductionTypes::place,   true,  true,  "quern_part(v, _J)",               "quern::greatest(a, b)",       "a.index",                        "quern_part()"},
-    ReductionRow{Reduction::nanargmin,     "nanargmin",     ReductionTypes::place,   true,  true,  "quern_part(v, _J)",               "quern::least(a, b)",          "a.index",                        "quern_part()"},
+    ReductionRow{Reduction::nanvar,        "nanvar",        ReductionTypes::moments, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
+    ReductionRow{Reduction::nanstd,        "nanstd",        ReductionTypes::moments, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
+    ReductionRow{Reduction::nanargmax,     "nanargmax",     ReductionTypes::place,   true,  true,  "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.place()",                        "quern_part(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::nanargmin,     "nanargmin",     ReductionTypes::place,   true,  true,  "quern_inner(v, _J)",               "quern::least(a, b)",          "a.place()",                        "quern_part(quern::Limits<quern_value>::high())"},
 };
 // clang-format on
 
@@ -104,12 +105,13 @@ struct ReductionTyping {
     DType result = DType::float32; // what comes out by itself
     std::string accumulator;       // C++ type of a and b
     std::string inner;             // a narrower one that a thread's own sum fits in, or ""
+    std::int64_t inner_steps = 0;  // of so many elements at most; 0: of any number
     std::uint32_t accumulator_bytes = 8;
 };
 
 // `dtype`: what the caller asked to compute in. `counted`: not every element takes part, so a mean
-// counts them. Throws TypeError where NumPy does.
+// counts them. `narrow`: positions fit 31 bits. Throws TypeError where NumPy does.
 [[nodiscard]] ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype,
-                                             bool counted);
+                                             bool counted, bool narrow);
 
 } // namespace quern

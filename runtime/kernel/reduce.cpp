@@ -20,7 +20,7 @@ namespace {
 struct Shape {
     Reduction op;
     DType in, value, result;
-    bool has_where, has_initial;
+    bool has_where, has_initial, narrow;
     friend auto operator<=>(const Shape&, const Shape&) = default;
 };
 
@@ -62,7 +62,7 @@ ReductionSpec write_spec(const Shape& shape, const ReductionTyping& types) {
     if (wanted.skips_nan && floating)
         skip += join(skip.empty() ? "" : " || ", "quern::is_nan(", element, ")");
     if (!skip.empty())
-        map = join("(", skip, ") ? _type_reduce(", wanted.start, ") : _type_reduce(", map, ")");
+        map = join("(", skip, ") ? quern_inner(", wanted.start, ") : quern_inner(", map, ")");
 
     std::string post = join("y = quern::convert<quern_result>(", wanted.post, ")");
     if (shape.has_initial)
@@ -70,10 +70,11 @@ ReductionSpec write_spec(const Shape& shape, const ReductionTyping& types) {
                     "); ", post);
 
     const std::string name = join("quern_", wanted.name), out = join(row(types.result).name, " y"),
-                      preamble =
-                          join("typedef ", row(types.value).spelling, " quern_value;\ntypedef ",
-                               row(types.result).spelling, " quern_result;\ntypedef ",
-                               types.accumulator, " quern_part;");
+                      preamble = join(
+                          "typedef ", row(types.value).spelling, " quern_value;\ntypedef ",
+                          row(types.result).spelling, " quern_result;\ntypedef ", types.accumulator,
+                          " quern_part;\ntypedef ",
+                          types.inner.empty() ? types.accumulator : types.inner, " quern_inner;");
     ReductionText text;
     text.in_params = inputs;
     text.out_params = out;
@@ -86,6 +87,7 @@ ReductionSpec write_spec(const Shape& shape, const ReductionTyping& types) {
     text.preamble = preamble;
     ReductionSpec spec = make_reduction_spec(text);
     spec.inner_type = types.inner;
+    spec.inner_steps = types.inner_steps;
     spec.accumulator_bytes = types.accumulator_bytes;
     spec.refuses_empty = wanted.refuses_empty && !shape.has_initial;
     return spec;
@@ -125,7 +127,8 @@ Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
         counts_elements(op) || (wanted.types == ReductionTypes::average && call.where != nullptr);
     if (counted && op == Reduction::mean)
         return prepare(Reduction::nanmean, array, call); // which sees every element as it is
-    ReductionTyping types = type_reduction(op, array.dtype(), call.dtype, counted);
+    const bool narrow = elements_behind(array, call) < (std::int64_t{1} << 31);
+    ReductionTyping types = type_reduction(op, array.dtype(), call.dtype, counted, narrow);
     if (call.where != nullptr && call.where->dtype() != DType::boolean)
         throw TypeError(
             join("where must be an array of bool, not ", row(call.where->dtype()).name));
@@ -143,7 +146,8 @@ Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
         types.result = call.out->dtype();
     }
     const Shape shape{op,           array.dtype(),         types.value,
-                      types.result, call.where != nullptr, call.initial.has_value()};
+                      types.result, call.where != nullptr, call.initial.has_value(),
+                      narrow};
     Ready ready;
     ready.kernel = &kernel_of(shape, types);
     ready.add(Argument::of(array));

@@ -232,7 +232,7 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.keep_reduced_order = spec.uses_position;
     request.keep_kept_order = spec.uses_row;
     request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
-    request.most_steps = spec.inner_type.empty() ? 0 : std::int64_t{1} << 22;
+    request.most_steps = spec.inner_steps;
     request.force_splits = call.splits;
     if (!plan_reduction(request, prepared.plan))
         throw ValueError(join("kernel '", spec.name, "': ", prepared.operand_count, " arrays of ",
@@ -255,6 +255,7 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
     key.add(layout.reduced_ndim);
     key.add(layout.lanes);
     key.add(layout.batch_rows);
+    key.add(layout.every);
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;

@@ -57,7 +57,13 @@ QUERN_NARROW_ALL(float)
 QUERN_NARROW_ALL(double)
 #undef QUERN_NARROW_ALL
 #undef QUERN_THROUGH
+template <class To, class From> struct Cast {
+    static __device__ To of(const From& value) { return Convert<To, typename Read<From>::type>::of(value); }
+};
+template <class T> struct Cast<T, T> { // not through float and back
+    static __device__ T of(const T& value) { return value; }
+};
 template <class To, class From> __device__ inline To convert(const From& value) {
-    return Convert<To, typename Read<From>::type>::of(value);
+    return Cast<To, From>::of(value);
 }
 } // namespace quern

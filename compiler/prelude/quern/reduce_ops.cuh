@@ -62,30 +62,31 @@ template <class T> __device__ inline Span<T> widened(const Span<T>& a, const Spa
     return both;
 }
 
-// A value and where it stands; index -1: none yet.
-template <class T> struct Placed {
+// A value and where it stands; the largest index: nowhere.
+template <class T, class Index = long long> struct Placed {
     T value;
-    long long index;
-    __device__ Placed() : value(T(0)), index(-1) {}
-    __device__ Placed(const T& x, long long at) : value(x), index(at) {}
-    __device__ T value_or_nan() const { return index < 0 ? nothing(value) : value; }
-    template <class U> static __device__ U nothing(const U&) { return U(__uint_as_float(0x7fc00000u)); }
+    Index index;
+    static __device__ Index nowhere() { return static_cast<Index>((1ull << (8 * sizeof(Index) - 1)) - 1); }
+    __device__ Placed() : value(T(0)), index(nowhere()) {}
+    __device__ explicit Placed(const T& x) : value(x), index(nowhere()) {}
+    __device__ Placed(const T& x, long long at) : value(x), index(static_cast<Index>(at)) {}
+    template <class Other>
+    __device__ explicit Placed(const Placed<T, Other>& other)
+        : value(other.value), index(other.index == other.nowhere() ? nowhere() : static_cast<Index>(other.index)) {}
+    __device__ long long place() const { return index == nowhere() ? -1 : static_cast<long long>(index); }
+    __device__ T value_or_nan() const { return index == nowhere() ? T(__uint_as_float(0x7fc00000u)) : value; }
 };
-template <class T> __device__ inline Placed<T> first_of(const Placed<T>& a, const Placed<T>& b, bool a_wins, bool b_wins) {
-    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
-    if (is_nan(a.value) || is_nan(b.value)) {
-        if (!is_nan(b.value)) return a;
-        if (!is_nan(a.value)) return b;
-    } else if (a_wins || b_wins) {
-        return a_wins ? a : b;
-    }
-    return a.index <= b.index ? a : b;
+// NaN before all, then the better value, then the first.
+template <class P> __device__ inline P chosen(const P& a, const P& b, bool b_better) {
+    const bool b_wins = is_nan(b.value) ? !is_nan(a.value) || b.index < a.index
+                                        : b_better || (same(b.value, a.value) && b.index < a.index);
+    return b_wins ? b : a;
 }
-template <class T> __device__ inline Placed<T> greatest(const Placed<T>& a, const Placed<T>& b) {
-    return first_of(a, b, above(a.value, b.value), above(b.value, a.value));
+template <class T, class I> __device__ inline Placed<T, I> greatest(const Placed<T, I>& a, const Placed<T, I>& b) {
+    return chosen(a, b, above(b.value, a.value));
 }
-template <class T> __device__ inline Placed<T> least(const Placed<T>& a, const Placed<T>& b) {
-    return first_of(a, b, above(b.value, a.value), above(a.value, b.value));
+template <class T, class I> __device__ inline Placed<T, I> least(const Placed<T, I>& a, const Placed<T, I>& b) {
+    return chosen(a, b, above(a.value, b.value));
 }
 
 // A sum over a count that is a number of the same kind.
@@ -142,6 +143,32 @@ template <class T> __device__ inline Moments<T> combined(const Moments<T>& a, co
     both.squares = a.scatter() + b.scatter() + off * off * static_cast<T>(a.count) * part;
     return both;
 }
+// Of small integers, exactly: count, sum, sum of squares.
+template <class Count, class Sum, class Squares> struct IntegerMoments {
+    Count count;
+    Sum sum;
+    Squares squares;
+    __device__ IntegerMoments() : count(0), sum(0), squares(0) {}
+    __device__ explicit IntegerMoments(int x) : count(1), sum(x), squares(static_cast<Squares>(x * x)) {}
+    template <class C, class S, class Q>
+    __device__ explicit IntegerMoments(const IntegerMoments<C, S, Q>& other)
+        : count(static_cast<Count>(other.count)), sum(static_cast<Sum>(other.sum)), squares(static_cast<Squares>(other.squares)) {}
+    __device__ double variance(double ddof) const {
+        const double n = static_cast<double>(count), left = n - ddof;
+        const double scatter = static_cast<double>(static_cast<__int128>(count) * static_cast<__int128>(squares) -
+                                                   static_cast<__int128>(sum) * static_cast<__int128>(sum));
+        return (count > 0 ? scatter / n : 0.0) / (left > 0 ? left : 0.0);
+    }
+};
+template <class C, class S, class Q>
+__device__ inline IntegerMoments<C, S, Q> combined(const IntegerMoments<C, S, Q>& a, const IntegerMoments<C, S, Q>& b) {
+    IntegerMoments<C, S, Q> both;
+    both.count = a.count + b.count;
+    both.sum = a.sum + b.sum;
+    both.squares = a.squares + b.squares;
+    return both;
+}
+
 #ifdef QUERN_HAS_COMPLEX
 template <class T> struct ComplexMoments {
     Moments<T> real, imag;
