@@ -20,6 +20,7 @@ ONE_THREAD = {
 SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "cpu": ("cpu", {}),
     "raw": ("cpu", ONE_THREAD),
+    "compile": ("cpu", ONE_THREAD),
     "device": ("cuda", {}),
 }
 
