@@ -190,7 +190,6 @@ def test_no_copy_of_host_memory(device):
         (np.longdouble(1), "float128"), (np.zeros(1, np.clongdouble), "complex256"), (np.zeros(2, ">f4"), ">f4"),
         ([2**70], "object"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_unsupported_dtypes_are_named(device, value, word):
     with pytest.raises(TypeError, match="Unsupported dtype") as error:

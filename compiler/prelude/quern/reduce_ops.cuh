@@ -155,8 +155,11 @@ template <class Count, class Sum, class Squares> struct IntegerMoments {
         : count(static_cast<Count>(other.count)), sum(static_cast<Sum>(other.sum)), squares(static_cast<Squares>(other.squares)) {}
     __device__ double variance(double ddof) const {
         const double n = static_cast<double>(count), left = n - ddof;
-        const double scatter = static_cast<double>(static_cast<__int128>(count) * static_cast<__int128>(squares) -
-                                                   static_cast<__int128>(sum) * static_cast<__int128>(sum));
+        // count * squares - sum * sum, which is never negative, in two words
+        const unsigned long long of_sum = static_cast<unsigned long long>(sum < 0 ? -sum : sum), of_count = count, low_square = of_sum * of_sum,
+                                 low = of_count * squares - low_square,
+                                 high = __umul64hi(of_count, squares) - __umul64hi(of_sum, of_sum) - (of_count * squares < low_square);
+        const double scatter = static_cast<double>(high) * 18446744073709551616.0 + static_cast<double>(low);
         return (count > 0 ? scatter / n : 0.0) / (left > 0 ? left : 0.0);
     }
 };
