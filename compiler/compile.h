@@ -5,7 +5,7 @@
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/reduction.h"
 #include "compiler/ops/op_table.h"
-#include "compiler/ops/reduction_table.h"
+#include "compiler/ops/reduction_kernel.h"
 #include "compiler/resolve/promote.h"
 #include "compiler/spec/declared.h"
 

@@ -54,19 +54,14 @@ void ReductionEmitter::accumulate_batch(const std::string& batch, const std::str
               own("lane"), ")");
     if (layout_.masked)
         out_.open("if (", own("lane"), " >= ", own("first"), "[", batch, "] && ", own("lane"),
-                  " < ", own("last"), "[", batch, "]",
-                  layout_.every > 1 ? join(" && (", own("phase"), "[", batch, "] + ", own("lane"),
-                                           ") % ", int{layout_.every}, " == 0")
-                                    : "",
-                  ")");
+                  " < ", own("last"), "[", batch, "])");
     else
         out_.open();
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "& ", name(ref), " = ", own("pack_" + name(ref)), "[", batch,
                   "][", access(ref) == Access::contiguous ? own("lane") : "0", "];");
     const std::string place = join(position, position_step);
-    accumulate(join(accumulators, "[", own("lane"), " % ", accumulator_count, "]"),
-               layout_.every > 1 ? join("(", place, ") / ", int{layout_.every}) : place, row);
+    accumulate(join(accumulators, "[", own("lane"), " % ", accumulator_count, "]"), place, row);
     out_.close();
     out_.close();
 }
@@ -74,7 +69,10 @@ void ReductionEmitter::accumulate_batch(const std::string& batch, const std::str
 void ReductionEmitter::gpu_rows() {
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
     const bool by_rows = layout_.batch_rows > 1;
-    const int batch = by_rows ? layout_.batch_rows : reduction_batch;
+    // Single elements, as far apart as they may be: as many bytes in flight take more loads.
+    const int batch = by_rows      ? layout_.batch_rows
+                      : lanes == 1 ? 2 * reduction_batch
+                                   : reduction_batch;
     const int accumulators = by_rows ? 1 : std::min(lanes, 4);
     const std::string b = own("b");
     out_.line("__shared__ quern::Slots<_type_reduce, ", reduction_block / 32, "> ", own("slots"),
@@ -114,8 +112,6 @@ void ReductionEmitter::gpu_rows() {
         out_.line("int ", own("first"), "[", batch, "], ", own("last"), "[", batch, "];");
     if (spec_.uses_position)
         out_.line(signed_, " ", own("at"), "[", batch, "];");
-    if (layout_.every > 1)
-        out_.line("int ", own("phase"), "[", batch, "];");
     each_batch(b, batch);
     const auto inside = [&] {
         if (by_rows) {
@@ -165,9 +161,6 @@ void ReductionEmitter::gpu_rows() {
         out_.line(own("last"), "[", b, "] = static_cast<int>(min(", as_signed(nest("length")),
                   " - ", own("base"), ", ", as_signed(join(lanes)), "));");
     }
-    if (layout_.every > 1) // of the pack's first element among those that count
-        out_.line(own("phase"), "[", b, "] = static_cast<int>((", own("base"), " + ",
-                  int{layout_.every} * 16, ") % ", int{layout_.every}, ");");
     if (spec_.uses_position)
         out_.line(own("at"), "[", b, "] = ",
                   m > 1 ? join(as_signed(own("run")), " * ", as_signed(nest("length")), " + ") : "",

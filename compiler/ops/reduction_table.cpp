@@ -34,7 +34,7 @@ DType real_of(DType dtype) {
 } // namespace
 
 ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype, bool counted,
-                               bool narrow) {
+                               bool narrow, bool in_order) {
     const ReductionRow& wanted = row(op);
     ReductionTyping types;
     types.value = dtype.value_or(in);
@@ -78,6 +78,9 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         types.accumulator = "quern::Placed<quern_value>";
         if (narrow)
             types.inner = "quern::Placed<quern_value, int>";
+        if (narrow && in_order && is_integer(types.value) && row(types.value).bytes <= 2)
+            types.inner = join("quern::PlacedInOrder<",
+                               wanted.join.find("greatest") != std::string_view::npos, ">");
         types.accumulator_bytes = 8 + std::max<std::uint32_t>(row(types.value).bytes, 8);
         break;
     case ReductionTypes::count:

@@ -110,8 +110,9 @@ struct ReductionTyping {
 };
 
 // `dtype`: what the caller asked to compute in. `counted`: not every element takes part, so a mean
-// counts them. `narrow`: positions fit 31 bits. Throws TypeError where NumPy does.
+// counts them. `narrow`: positions fit 31 bits. `in_order`: a thread's own sum meets its elements
+// in order, as on GPUs. Throws TypeError where NumPy does.
 [[nodiscard]] ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype,
-                                             bool counted, bool narrow);
+                                             bool counted, bool narrow, bool in_order);
 
 } // namespace quern

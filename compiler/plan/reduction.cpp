@@ -240,41 +240,14 @@ void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int6
 
 constexpr int blocks_a_processor = 2048 / reduction_block;
 
-// Narrow elements that lie two to four apart are read with those between them, which the memory
-// system brings along anyway.
-int elements_apart(const ReductionNest& nest, const ReductionRequest& request,
-                   const ReductionPlan& plan, int axis) {
-    std::int64_t apart = 0;
-    if (request.keep_reduced_order && nest.reduced() > 1)
-        return 1;
-    for (int k = 0; k < nest.operands; ++k) {
-        const std::int64_t item = request.operands[k].item_bytes, stride = nest.stride[k][axis];
-        if (request.operands[k].output || plan.layout.access[k] == Access::repeated)
-            continue;
-        if (item > 2 || stride % item != 0 || stride < 2 * item || stride > 4 * item ||
-            (apart != 0 && stride != apart * item))
-            return 1;
-        apart = stride / item;
-    }
-    return static_cast<int>(std::max<std::int64_t>(apart, 1));
-}
-
 void plan_gpu_rows(const ReductionRequest& request, ReductionNest& nest, ReductionPlan& plan) {
     ReductionLayout& layout = plan.layout;
     const int axis = nest.ndim - 1;
-    const std::int64_t elements = nest.extent[axis];
-    if (const int apart = elements_apart(nest, request, plan, axis); apart > 1) {
-        layout.every = static_cast<std::uint8_t>(apart);
-        nest.extent[axis] = (elements - 1) * apart + 1;
-        for (int k = 0; k < nest.operands; ++k)
-            if (plan.layout.access[k] == Access::strided)
-                layout.access[k] = Access::contiguous;
-    }
     int shift = 0;
     layout.lanes = static_cast<std::uint8_t>(choose_lanes(nest, request, plan, axis, 16, shift));
     const std::int64_t length = nest.extent[axis];
     plan.shift = shift;
-    layout.masked = shift > 0 || layout.every > 1 || length % layout.lanes != 0;
+    layout.masked = shift > 0 || length % layout.lanes != 0;
     if (layout.lanes * smallest_item(nest, request, plan) < 16 && length >= 64 &&
         drifts_together(nest, request, plan, axis)) {
         layout.lanes = static_cast<std::uint8_t>(16 / smallest_item(nest, request, plan));
@@ -282,7 +255,7 @@ void plan_gpu_rows(const ReductionRequest& request, ReductionNest& nest, Reducti
         plan.shift = layout.lanes - 1; // at most
     }
     plan.packs = ceil_div(length + plan.shift, layout.lanes);
-    plan.steps = plan.reduced / elements * plan.packs;
+    plan.steps = plan.reduced / length * plan.packs;
 
     const std::int64_t blocks = std::int64_t{blocks_a_processor} * request.processors;
     const int block_bits = floor_log2(reduction_block);
@@ -428,7 +401,6 @@ std::string describe(const ReductionLayout& layout) {
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
     std::string text =
         join(layout.strategy == ReductionStrategy::rows ? "rows x" : "columns x", int{layout.lanes},
-             layout.every > 1 ? join(", each ", int{layout.every}) : "",
              layout.batch_rows > 1 ? join(", ", int{layout.batch_rows}, " rows at a time") : "",
              " | kept ", int{layout.kept_ndim}, ", reduced ", int{layout.reduced_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)

@@ -22,13 +22,11 @@ struct ReductionLayout {
     std::uint8_t kept_ndim = 0;    // after merging; the last axis is the innermost
     std::uint8_t reduced_ndim = 1; // likewise, at least 1
     std::uint8_t lanes = 1;        // neighbouring elements a thread takes at a time
-    std::uint8_t every = 1; // GPU rows: packs of which only each `every`-th element is behind an
-                            // output
-    std::uint8_t batch_rows = 1; // GPU rows: rows that a thread has in flight together
-    bool wide = false;           // 64-bit indices
-    bool masked = false;         // a row begins or ends inside a pack
-    bool drifts = false;         // rows: each begins elsewhere in its first pack
-    bool split = false;          // several blocks share an output; a second kernel finishes
+    std::uint8_t batch_rows = 1;   // GPU rows: rows that a thread has in flight together
+    bool wide = false;             // 64-bit indices
+    bool masked = false;           // a row begins or ends inside a pack
+    bool drifts = false;           // rows: each begins elsewhere in its first pack
+    bool split = false;            // several blocks share an output; a second kernel finishes
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 

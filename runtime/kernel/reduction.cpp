@@ -255,7 +255,6 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
     key.add(layout.reduced_ndim);
     key.add(layout.lanes);
     key.add(layout.batch_rows);
-    key.add(layout.every);
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;

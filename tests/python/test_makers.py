@@ -63,7 +63,6 @@ def test_like(device, dtype, layout, make, equal):
         (np.float32(5),), (np.int8(5),), (np.uint8(3), np.uint8(9)), (10, None, 3), (-1.5, 2.25, 0.75), (3, 4),
         (2**53, 2**53 + 4), (True, 5),
     ],
-    ids=str,
 )  # fmt: skip
 def test_arange(device, arguments, equal):
     if arguments == (10, None, 3):

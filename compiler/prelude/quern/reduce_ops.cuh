@@ -76,6 +76,24 @@ template <class T, class Index = long long> struct Placed {
     __device__ long long place() const { return index == nowhere() ? -1 : static_cast<long long>(index); }
     __device__ T value_or_nan() const { return index == nowhere() ? T(__uint_as_float(0x7fc00000u)) : value; }
 };
+// The same of a small integer, for one thread that meets its values in order: strictly better is all it asks.
+template <bool largest> struct PlacedInOrder {
+    int value, index;
+    __device__ PlacedInOrder() : value(largest ? -0x7fffffff - 1 : 0x7fffffff), index(0x7fffffff) {}
+    __device__ PlacedInOrder(int x, long long at) : value(x), index(static_cast<int>(at)) {}
+    template <class T> __device__ explicit PlacedInOrder(const Placed<T>&) : PlacedInOrder() {} // the start
+    template <class T> __device__ explicit operator Placed<T>() const {
+        if (index == 0x7fffffff) return Placed<T>(largest ? Limits<T>::low() : Limits<T>::high());
+        return Placed<T>(static_cast<T>(value), index);
+    }
+};
+__device__ inline PlacedInOrder<true> greatest(const PlacedInOrder<true>& a, const PlacedInOrder<true>& b) {
+    return b.value > a.value ? b : a;
+}
+__device__ inline PlacedInOrder<false> least(const PlacedInOrder<false>& a, const PlacedInOrder<false>& b) {
+    return b.value < a.value ? b : a;
+}
+
 // NaN before all, then the better value, then the first.
 template <class P> __device__ inline P chosen(const P& a, const P& b, bool b_better) {
     const bool b_wins = is_nan(b.value) ? !is_nan(a.value) || b.index < a.index

@@ -629,7 +629,7 @@ def test_the_device_of_a_texture(device):
     other = next(name for name in names if name != device.name)
     with quern.Device(other):
         out = quern.zeros(1, "float32")
-        with pytest.raises(ValueError, match="on the kernel's device|is on device"):
+        with pytest.raises(ValueError, match=r"on the kernel's device|is on device"):
             kernel("sample_1d<float>")((1,), (1,), (texture, out, out, 1))
 
 

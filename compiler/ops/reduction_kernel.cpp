@@ -1,0 +1,76 @@
+// Writes the texts of a reduction: elements converted, those that do not take part skipped, results
+// converted back.
+#include "compiler/ops/reduction_kernel.h"
+
+#include "compiler/base/text.h"
+
+#include <cctype>
+
+namespace quern {
+
+ReductionSpec reduction_spec(const ReductionForm& form, const ReductionTyping& types) {
+    const ReductionRow& wanted = row(form.op);
+    const bool floating =
+        row(types.value).kind == Kind::floating || row(types.value).kind == Kind::complex;
+    std::string inputs = "T x";
+    if (form.has_where)
+        inputs += ", bool mask";
+    if (form.has_initial)
+        inputs += join(", ", row(types.value).name, " initial");
+    if (wanted.types == ReductionTypes::moments)
+        inputs += ", float64 ddof";
+    if (wanted.types == ReductionTypes::average)
+        inputs += ", int64 count";
+
+    // `v` is a name of the texts only: each use becomes the converted element.
+    const std::string element = "quern::convert<quern_value>(x)";
+    std::string map;
+    for (std::size_t k = 0; k < wanted.map.size(); ++k) {
+        const auto part_of_name = [&](std::size_t at) {
+            return at < wanted.map.size() &&
+                   (std::isalnum(static_cast<unsigned char>(wanted.map[at])) ||
+                    wanted.map[at] == '_');
+        };
+        if (wanted.map[k] == 'v' && !part_of_name(k + 1) && (k == 0 || !part_of_name(k - 1)))
+            map += element;
+        else
+            map += wanted.map[k];
+    }
+    std::string skip;
+    if (form.has_where)
+        skip = "!mask";
+    if (wanted.skips_nan && floating)
+        skip += join(skip.empty() ? "" : " || ", "quern::is_nan(", element, ")");
+    if (!skip.empty())
+        map = join("(", skip, ") ? quern_inner(", wanted.start, ") : quern_inner(", map, ")");
+
+    std::string post = join("y = quern::convert<quern_result>(", wanted.post, ")");
+    if (form.has_initial)
+        post = join("const _type_reduce b = static_cast<_type_reduce>(initial); a = (", wanted.join,
+                    "); ", post);
+
+    const std::string name = join("quern_", wanted.name), out = join(row(types.result).name, " y"),
+                      preamble = join(
+                          "typedef ", row(types.value).spelling, " quern_value;\ntypedef ",
+                          row(types.result).spelling, " quern_result;\ntypedef ", types.accumulator,
+                          " quern_part;\ntypedef ",
+                          types.inner.empty() ? types.accumulator : types.inner, " quern_inner;");
+    ReductionText text;
+    text.in_params = inputs;
+    text.out_params = out;
+    text.map_expr = map;
+    text.reduce_expr = wanted.join;
+    text.post_map_expr = post;
+    text.identity = wanted.start;
+    text.name = name;
+    text.reduce_type = types.accumulator;
+    text.preamble = preamble;
+    ReductionSpec spec = make_reduction_spec(text);
+    spec.inner_type = types.inner;
+    spec.inner_steps = types.inner_steps;
+    spec.accumulator_bytes = types.accumulator_bytes;
+    spec.refuses_empty = wanted.refuses_empty && !form.has_initial;
+    return spec;
+}
+
+} // namespace quern

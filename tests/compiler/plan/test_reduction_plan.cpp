@@ -1,0 +1,127 @@
+// The reduction planner: what it chooses for known shapes.
+#include "compiler/plan/reduction.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace quern {
+namespace {
+
+// One dense float32 input and its output, on a GPU of 132 multiprocessors.
+struct Planned {
+    std::vector<std::int64_t> shape, strides, out_shape, out_strides;
+    ReductionPlan plan;
+
+    Planned(std::vector<std::int64_t> given, std::uint64_t reduced, std::uint32_t item = 4,
+            std::uint64_t address = 0x1000, Target target = Target::gpu, int processors = 132)
+        : shape(std::move(given)), strides(shape.size()), out_shape(shape),
+          out_strides(shape.size()) {
+        std::int64_t stride = item, out_stride = item;
+        for (std::size_t d = shape.size(); d-- > 0;) {
+            strides[d] = stride;
+            stride *= shape[d];
+            if ((reduced >> d & 1) != 0)
+                out_shape[d] = 1;
+            out_strides[d] = out_stride;
+            out_stride *= out_shape[d];
+        }
+        run(reduced, item, address, target, processors);
+    }
+    void run(std::uint64_t reduced, std::uint32_t item, std::uint64_t address, Target target,
+             int processors) {
+        const auto ndim = static_cast<int>(shape.size());
+        const Operand operands[]{{shape.data(), strides.data(), ndim, item, address, false},
+                                 {out_shape.data(), out_strides.data(), ndim, item, 0x1000, true}};
+        ReductionRequest request;
+        request.shape = shape;
+        request.reduced = reduced;
+        request.operands = operands;
+        request.target = target;
+        request.processors = processors;
+        request.accumulator_bytes = item;
+        EXPECT_TRUE(plan_reduction(request, plan));
+    }
+    [[nodiscard]] std::string text() const { return describe(plan.layout); }
+};
+
+TEST(ReductionPlan, RowsAndColumns) {
+    EXPECT_EQ(Planned({1 << 28}, 1).text(),
+              "rows x4 | kept 0, reduced 1 | contiguous repeated | 32-bit | split");
+    EXPECT_EQ(Planned({256, 256, 256}, 7).text(), Planned({1 << 24}, 1).text());
+    EXPECT_EQ(Planned({16384, 16384}, 2).text(),
+              "rows x4 | kept 1, reduced 1 | contiguous repeated | 32-bit");
+    EXPECT_EQ(Planned({16384, 16384}, 1).text(),
+              "columns x4 | kept 1, reduced 1 | contiguous contiguous | 32-bit | split");
+    EXPECT_EQ(Planned({1 << 24, 16}, 2).text(), "rows x4, 4 rows at a time | kept 1, reduced 1 | "
+                                                "contiguous repeated | 32-bit");
+    EXPECT_EQ(Planned({256, 1024, 1024}, 2).text(),
+              "columns x4 | kept 2, reduced 1 | contiguous contiguous | 32-bit");
+    EXPECT_EQ(Planned({1024, 512, 512}, 5).text(),
+              "rows x4 | kept 1, reduced 2 | contiguous repeated | 32-bit | split");
+}
+
+TEST(ReductionPlan, RowsThatBeginAnywhere) {
+    EXPECT_EQ(Planned({50000, 1001}, 2).text(),
+              "rows x4 | kept 1, reduced 1 | contiguous repeated | 32-bit | drifts");
+    const Planned shifted({1 << 20}, 1, 4, 0x1008);
+    EXPECT_EQ(shifted.plan.shift, 2);
+    EXPECT_TRUE(shifted.plan.layout.masked);
+    EXPECT_FALSE(shifted.plan.layout.drifts);
+}
+
+TEST(ReductionPlan, WideIndices) {
+    EXPECT_FALSE(Planned({1 << 28}, 1).plan.layout.wide);
+    EXPECT_TRUE(Planned({1 << 29}, 1).plan.layout.wide);
+    EXPECT_TRUE(Planned({1 << 28}, 1, 16).plan.layout.wide);
+}
+
+TEST(ReductionPlan, AxesThatRunBackwardsAreTurned) {
+    Planned planned({300, 400}, 3);
+    planned.strides = {-1600, -4};
+    planned.run(3, 4, 0x100000, Target::gpu, 132);
+    EXPECT_EQ(planned.plan.start[0], -(299 * 1600 + 399 * 4));
+    EXPECT_EQ(planned.plan.layout.reduced_ndim, 1);
+    EXPECT_EQ(planned.plan.stride(0, 0), 4);
+}
+
+TEST(ReductionPlan, EveryStepBelongsToOneBlock) {
+    for (const std::int64_t n : {1, 7, 255, 8193, 100'003, 1 << 22})
+        for (const std::int64_t m : {1, 3, 64, 1000})
+            for (const std::uint64_t reduced : {1u, 2u, 3u})
+                for (const Target target : {Target::gpu, Target::cpu}) {
+                    const Planned planned({n, m}, reduced, 4, 0x1000, target, 4);
+                    const ReductionPlan& plan = planned.plan;
+                    EXPECT_GE(plan.chunk * plan.splits, plan.steps);
+                    EXPECT_LT(plan.chunk * (plan.splits - 1), plan.steps);
+                    EXPECT_GE(static_cast<std::int64_t>(plan.grid) * plan.share,
+                              plan.tiles * plan.splits);
+                    EXPECT_EQ(plan.layout.split, plan.splits > 1);
+                }
+}
+
+TEST(ReductionPlan, NothingBehindAnOutput) {
+    const Planned planned({5, 0}, 2);
+    EXPECT_EQ(planned.plan.outputs, 5);
+    EXPECT_EQ(planned.plan.steps, 0);
+}
+
+TEST(ReductionPlan, NarrowSumsTakeFewSteps) {
+    const std::int64_t shape[]{std::int64_t{1} << 26, 16}, strides[]{16, 1}, out_shape[]{1, 16},
+        out_strides[]{16, 1};
+    const Operand operands[]{{shape, strides, 2, 1, 0x1000, false},
+                             {out_shape, out_strides, 2, 1, 0x1000, true}};
+    ReductionRequest request;
+    request.shape = shape;
+    request.reduced = 1;
+    request.operands = operands;
+    request.target = Target::cpu;
+    request.processors = 1;
+    request.most_steps = 1 << 22;
+    ReductionPlan plan;
+    ASSERT_TRUE(plan_reduction(request, plan));
+    EXPECT_LE(plan.chunk, 1 << 22);
+}
+
+} // namespace
+} // namespace quern
