@@ -6,15 +6,8 @@ namespace quern {
 
 ReductionEmitter::ReductionEmitter(const ReductionSpec& spec, const Signature& signature,
                                    const ReductionVariant& variant)
-    : spec_(spec), signature_(signature), variant_(variant), layout_(variant.layout),
-      out_(spec.name + ".cu"), q_(own_prefix(spec)) {
-    index_ = layout_.wide ? "unsigned long long" : "unsigned int";
-    signed_ = layout_.wide ? "long long" : "int";
-    int operand = 0;
-    for (std::size_t k = 0; k < spec.params.size(); ++k)
-        if (signature.params[k].is_array && !spec.params[k].raw)
-            (spec.params[k].output ? outputs_ : inputs_).push_back({k, operand++});
-}
+    : FoldEmitter(spec, signature, variant.layout.wide), variant_(variant),
+      layout_(variant.layout) {}
 
 std::string emit_reduction(const ReductionSpec& spec, const Signature& signature,
                            const ReductionVariant& variant) {
@@ -47,11 +40,7 @@ std::string ReductionEmitter::emit() {
 void ReductionEmitter::head() {
     write_head(out_, "reduction", spec_, signature_, describe(layout_),
                kernel_pieces(spec_, signature_, {"quern/elementwise.cuh", "quern/reduce.cuh"}));
-    const std::string type =
-        !spec_.reduce_type.empty()
-            ? spec_.reduce_type
-            : type_in_kernel(spec_, signature_, static_cast<std::size_t>(spec_.nin));
-    out_.line("typedef ", type, " _type_reduce;");
+    accumulator_type();
     if (!spec_.inner_type.empty())
         out_.line("typedef ", spec_.inner_type, " ", own("inner"), ";");
     if (layout_.split) // its size, for whoever makes room for partial results
@@ -62,13 +51,6 @@ void ReductionEmitter::head() {
 
 void ReductionEmitter::nest_struct() {
     using Kind = ReductionField::Kind;
-    const auto operand_name = [&](int number) -> const std::string& {
-        for (const auto* list : {&inputs_, &outputs_})
-            for (const OperandRef& ref : *list)
-                if (ref.number == number)
-                    return name(ref);
-        return spec_.name;
-    };
     const auto divisor = [&](const std::string& field) {
         out_.line("quern::Divisor<", index_, "> ", field, ";");
     };
@@ -115,10 +97,10 @@ void ReductionEmitter::nest_struct() {
             divisor(join("by_extent_", field.axis));
             break;
         case Kind::stride:
-            out_.line(signed_, " ", operand_name(field.operand), "_stride_", field.axis, ";");
+            out_.line(signed_, " ", name_of(field.operand), "_stride_", field.axis, ";");
             break;
         case Kind::start:
-            out_.line(signed_, " ", operand_name(field.operand), "_start;");
+            out_.line(signed_, " ", name_of(field.operand), "_start;");
             break;
         }
     }
@@ -169,15 +151,9 @@ void ReductionEmitter::lambdas() {
         out_.user(identity_label, spec_.identity, ");");
         out_.close(";");
     }
-    const auto join_of = [&](const std::string& name, const std::string& type) {
-        out_.open("const auto ", name, " = [&](", type, " a, ", type, " b) -> ", type);
-        out_.line("return (");
-        out_.user(reduce_label, spec_.reduce_expr, ");");
-        out_.close(";");
-    };
-    join_of(own("join"), "_type_reduce");
+    join_lambda("join", "_type_reduce");
     if (!spec_.inner_type.empty())
-        join_of(own("join_inner"), own("inner"));
+        join_lambda("join_inner", own("inner"));
 }
 
 // Writes the outputs of one row from its accumulator.
@@ -196,35 +172,6 @@ void ReductionEmitter::post_lambda() {
         out_.line("_out_ind.set(_i);");
     out_.user(post_map_label, spec_.post_map_expr, ";");
     out_.close(";");
-}
-
-void ReductionEmitter::split_axes(const std::string& position, int begin, int end,
-                                  std::string_view tag) {
-    if (begin == end)
-        return;
-    const std::string rest = own(join("rest", tag));
-    if (end - begin > 1)
-        out_.line(index_, " ", rest, " = ", position, ";");
-    for (int d = end - 1; d > begin; --d) {
-        const std::string by = nest(join("by_extent_", d)), above = own(join("above_", d));
-        out_.line("const ", index_, " ", above, " = ", by, ".divide(", rest, ");");
-        out_.line("const ", index_, " ", own(join("at_", d)), " = ", rest, " - ", above, " * ", by,
-                  ".divisor;");
-        out_.line(rest, " = ", above, ";");
-    }
-    out_.line("const ", index_, " ", own(join("at_", begin)), " = ",
-              end - begin > 1 ? rest : position, ";");
-}
-
-std::string ReductionEmitter::offset(const OperandRef& ref, int begin, int end) const {
-    std::string sum;
-    for (int d = begin; d < end; ++d)
-        sum += join(" + ", as_signed(own(join("at_", d))), " * ", stride(ref, d));
-    return sum;
-}
-
-std::string ReductionEmitter::at_byte(const std::string& pointer, const std::string& bytes) const {
-    return join("quern::at_byte(", pointer, ", ", bytes, ")");
 }
 
 void ReductionEmitter::map_value(const std::string& position, const std::string& row) {

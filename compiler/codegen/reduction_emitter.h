@@ -1,38 +1,21 @@
-// The emitter of one reduction: names, declarations, and what its loops share. The loops of GPUs
+// The emitter of one reduction: declarations, and what its loops share. The loops of GPUs
 // are in reduction_gpu.cpp, those of the CPU in reduction_cpu.cpp.
 #pragma once
+#include "compiler/codegen/fold_emitter.h"
 #include "compiler/codegen/reduction.h"
-#include "compiler/codegen/writer.h"
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace quern {
 
-class ReductionEmitter {
+class ReductionEmitter : private FoldEmitter {
   public:
     ReductionEmitter(const ReductionSpec& spec, const Signature& signature,
                      const ReductionVariant& variant);
     [[nodiscard]] std::string emit();
 
   private:
-    struct OperandRef {
-        std::size_t param;
-        int number;
-        [[nodiscard]] friend bool operator==(const OperandRef&, const OperandRef&) = default;
-    };
-
-    [[nodiscard]] std::string own(std::string_view name) const { return q_ + std::string(name); }
-    [[nodiscard]] std::string nest(std::string_view field) const {
-        return join(q_, "nest.", field);
-    }
-    [[nodiscard]] const std::string& name(const OperandRef& ref) const {
-        return spec_.params[ref.param].name;
-    }
-    [[nodiscard]] std::string type(const OperandRef& ref) const {
-        return type_in_kernel(spec_, signature_, ref.param);
-    }
     [[nodiscard]] Access access(const OperandRef& ref) const {
         return layout_.access[static_cast<std::size_t>(ref.number)];
     }
@@ -41,18 +24,6 @@ class ReductionEmitter {
     [[nodiscard]] int fastest() const {
         return rows() ? layout_.ndim() - 1 : layout_.kept_ndim - 1;
     }
-    [[nodiscard]] std::string stride(const OperandRef& ref, int axis) const {
-        return nest(join(name(ref), "_stride_", axis));
-    }
-    [[nodiscard]] std::string as_signed(const std::string& text) const {
-        return join("static_cast<", signed_, ">(", text, ")");
-    }
-    // Divides `position` over the axes [begin, end), the first of which takes what is left;
-    // declares own(at_<axis>).
-    void split_axes(const std::string& position, int begin, int end, std::string_view tag);
-    // Byte offset along the axes [begin, end) at own(at_<axis>).
-    [[nodiscard]] std::string offset(const OperandRef& ref, int begin, int end) const;
-    [[nodiscard]] std::string at_byte(const std::string& pointer, const std::string& bytes) const;
 
     void head();
     void nest_struct();
@@ -90,13 +61,8 @@ class ReductionEmitter {
     void cpu_finish();
     void unit_loop();
 
-    const ReductionSpec& spec_;
-    const Signature& signature_;
     const ReductionVariant& variant_;
     const ReductionLayout& layout_;
-    Writer out_;
-    std::string q_, index_, signed_;
-    std::vector<OperandRef> inputs_, outputs_;
 };
 
 } // namespace quern

@@ -3,25 +3,13 @@
 #include "compiler/plan/reduction.h"
 
 #include "compiler/base/text.h"
-#include "compiler/plan/loop_nest.h"
+#include "compiler/plan/kept_nest.h"
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 namespace quern {
 namespace {
-
-// The nest with its kept axes first.
-struct ReductionNest : Nest {
-    int kept = 0;
-
-    [[nodiscard]] int reduced() const { return ndim - kept; }
-    [[nodiscard]] std::int64_t count(int begin, int end) const {
-        return std::accumulate(extent.begin() + begin, extent.begin() + end, std::int64_t{1},
-                               std::multiplies<>{});
-    }
-};
 
 // Nothing behind an output is planned as one element, of which no step is taken.
 bool has_nothing(const ReductionRequest& request) {
@@ -31,38 +19,8 @@ bool has_nothing(const ReductionRequest& request) {
     return false;
 }
 
-void expand(const ReductionRequest& request, bool nothing, ReductionNest& nest) {
-    const auto ndim = static_cast<int>(request.shape.size());
-    nest.operands = static_cast<int>(request.operands.size());
-    nest.ndim = ndim;
-    int at = 0;
-    for (const bool reduced : {false, true}) {
-        for (int d = 0; d < ndim; ++d) {
-            if (((request.reduced >> d & 1) != 0) != reduced ||
-                (request.shape[d] == 1 && !request.keep_axes))
-                continue;
-            nest.extent[at] = nothing && reduced ? 1 : request.shape[d];
-            for (int k = 0; k < nest.operands; ++k) {
-                const Operand& operand = request.operands[k];
-                const int own = d - (ndim - operand.ndim);
-                nest.stride[k][at] = own < 0 || operand.shape[own] == 1 ? 0 : operand.strides[own];
-            }
-            ++at;
-        }
-        if (!reduced)
-            nest.kept = at;
-    }
-    nest.ndim = at;
-    if (nest.kept == nest.ndim) { // one element behind each output
-        nest.extent[at] = 1;
-        for (int k = 0; k < nest.operands; ++k)
-            nest.stride[k][at] = 0;
-        ++nest.ndim;
-    }
-}
-
 // An axis that every input runs backwards is turned around.
-void turn_axes(const ReductionRequest& request, ReductionNest& nest, ReductionPlan& plan) {
+void turn_axes(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
     for (int d = 0; d < nest.ndim; ++d) {
         if (d < nest.kept ? request.keep_kept_order : request.keep_reduced_order)
             continue;
@@ -80,57 +38,7 @@ void turn_axes(const ReductionRequest& request, ReductionNest& nest, ReductionPl
     }
 }
 
-bool further_out(const ReductionNest& nest, std::span<const Operand> operands, int a, int b) {
-    for (const bool output : {false, true})
-        for (int k = 0; k < nest.operands; ++k) {
-            if (operands[k].output != output)
-                continue;
-            const std::int64_t sa = std::abs(nest.stride[k][a]), sb = std::abs(nest.stride[k][b]);
-            if (sa == 0 || sb == 0 || sa == sb)
-                continue;
-            return sa > sb;
-        }
-    return a < b;
-}
-
-void order_axes(ReductionNest& nest, std::span<const Operand> operands, int begin, int end) {
-    for (int d = begin + 1; d < end; ++d)
-        for (int e = d; e > begin && further_out(nest, operands, e, e - 1) &&
-                        !further_out(nest, operands, e - 1, e);
-             --e)
-            nest.swap_axes(e, e - 1);
-}
-
-// Is the fastest axis of the inputs a reduced one?
-bool reduces_fastest(const ReductionNest& nest, std::span<const Operand> operands) {
-    if (nest.kept == 0)
-        return true;
-    const int r = nest.ndim - 1, c = nest.kept - 1;
-    for (int k = 0; k < nest.operands; ++k) {
-        if (operands[k].output)
-            continue;
-        const std::int64_t along = std::abs(nest.stride[k][r]),
-                           across = std::abs(nest.stride[k][c]);
-        if (along == across)
-            continue;
-        if (along == 0 || across == 0)
-            return across == 0;
-        return along < across;
-    }
-    return true;
-}
-
-void choose_access(const ReductionNest& nest, const ReductionRequest& request, int axis,
-                   ReductionLayout& layout) {
-    for (int k = 0; k < nest.operands; ++k) {
-        const std::int64_t item = request.operands[k].item_bytes, stride = nest.stride[k][axis];
-        layout.access[k] = stride == item                          ? Access::contiguous
-                           : stride == 0 || nest.extent[axis] == 1 ? Access::repeated
-                                                                   : Access::strided;
-    }
-}
-
-bool aligned(const ReductionNest& nest, const ReductionRequest& request, const ReductionPlan& plan,
+bool aligned(const KeptNest& nest, const ReductionRequest& request, const ReductionPlan& plan,
              int axis, int lanes, int shift) {
     for (int k = 0; k < nest.operands; ++k) {
         const Operand& operand = request.operands[k];
@@ -150,7 +58,7 @@ bool aligned(const ReductionNest& nest, const ReductionRequest& request, const R
 }
 
 // Do the packs of all inputs begin at the same places of a row, wherever that row begins?
-bool drifts_together(const ReductionNest& nest, const ReductionRequest& request,
+bool drifts_together(const KeptNest& nest, const ReductionRequest& request,
                      const ReductionPlan& plan, int axis) {
     int first = -1;
     for (int k = 0; k < nest.operands; ++k) {
@@ -178,8 +86,8 @@ bool drifts_together(const ReductionNest& nest, const ReductionRequest& request,
 }
 
 // Lanes along the fastest axis; 1 where the inputs do not lend themselves to packs.
-int choose_lanes(const ReductionNest& nest, const ReductionRequest& request,
-                 const ReductionPlan& plan, int axis, int most, int& shift) {
+int choose_lanes(const KeptNest& nest, const ReductionRequest& request, const ReductionPlan& plan,
+                 int axis, int most, int& shift) {
     shift = 0;
     std::uint32_t largest = 1;
     bool any = false;
@@ -205,14 +113,7 @@ int choose_lanes(const ReductionNest& nest, const ReductionRequest& request,
     return 1;
 }
 
-int floor_log2(std::int64_t value) {
-    return static_cast<int>(
-               std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1)))) -
-           1;
-}
-int ceil_log2(std::int64_t value) { return floor_log2(2 * value - 1); }
-
-std::int64_t smallest_item(const ReductionNest& nest, const ReductionRequest& request,
+std::int64_t smallest_item(const KeptNest& nest, const ReductionRequest& request,
                            const ReductionPlan& plan) {
     std::int64_t smallest = 16;
     for (int k = 0; k < nest.operands; ++k)
@@ -240,7 +141,7 @@ void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int6
 
 constexpr int blocks_a_processor = 2048 / reduction_block;
 
-void plan_gpu_rows(const ReductionRequest& request, ReductionNest& nest, ReductionPlan& plan) {
+void plan_gpu_rows(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
     ReductionLayout& layout = plan.layout;
     const int axis = nest.ndim - 1;
     int shift = 0;
@@ -281,7 +182,7 @@ void plan_gpu_rows(const ReductionRequest& request, ReductionNest& nest, Reducti
     plan.block = reduction_block;
 }
 
-void plan_gpu_columns(const ReductionRequest& request, ReductionNest& nest, ReductionPlan& plan) {
+void plan_gpu_columns(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
     ReductionLayout& layout = plan.layout;
     const int axis = nest.kept - 1;
     const std::int64_t length = nest.extent[axis];
@@ -315,7 +216,7 @@ void plan_gpu_columns(const ReductionRequest& request, ReductionNest& nest, Redu
 }
 
 // CPU: units of work are rows or tiles of columns, cut further where they are too few.
-void plan_cpu(const ReductionRequest& request, const ReductionNest& nest, ReductionPlan& plan) {
+void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
     constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
     ReductionLayout& layout = plan.layout;
     const bool rows = layout.strategy == ReductionStrategy::rows;
@@ -354,28 +255,28 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
     layout.target = request.target;
     layout.operand_count = static_cast<std::uint8_t>(request.operands.size());
 
-    ReductionNest nest;
+    KeptNest nest;
     const bool nothing = has_nothing(request);
-    expand(request, nothing, nest);
+    nest.expand(request.shape, request.reduced, request.operands, request.keep_axes, nothing);
     plan.outputs = nest.count(0, nest.kept);
     plan.reduced = nest.count(nest.kept, nest.ndim);
     if (!request.keep_axes) {
         turn_axes(request, nest, plan);
         if (!request.keep_kept_order)
-            order_axes(nest, request.operands, 0, nest.kept);
+            nest.order_axes(request.operands, 0, nest.kept);
         if (!request.keep_reduced_order)
-            order_axes(nest, request.operands, nest.kept, nest.ndim);
+            nest.order_axes(request.operands, nest.kept, nest.ndim);
         nest.merge_axes(nest.kept, nest.ndim);
         nest.kept = nest.merge_axes(0, nest.kept);
     }
     if (nest.operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
         return false;
 
-    const bool rows = reduces_fastest(nest, request.operands);
+    const bool rows = nest.walks_fastest(request.operands);
     layout.strategy = rows ? ReductionStrategy::rows : ReductionStrategy::columns;
     layout.kept_ndim = static_cast<std::uint8_t>(nest.kept);
     layout.reduced_ndim = static_cast<std::uint8_t>(nest.reduced());
-    choose_access(nest, request, rows ? nest.ndim - 1 : nest.kept - 1, layout);
+    layout.access = find_access(nest, request.operands, rows ? nest.ndim - 1 : nest.kept - 1);
     if (request.target == Target::cpu) {
         layout.wide = true;
         plan_cpu(request, nest, plan);
