@@ -111,4 +111,9 @@ CompiledKernel compile_reduction(const ReductionSpec& spec, const Signature& sig
                              arch);
 }
 
+CompiledKernel compile_scan(const ReductionSpec& spec, const Signature& signature,
+                            const ScanVariant& variant, const Arch& arch) {
+    return compile_generated(spec, labelled_texts(spec), emit_scan(spec, signature, variant), arch);
+}
+
 } // namespace quern

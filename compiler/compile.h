@@ -4,8 +4,10 @@
 #include "compiler/cache/cache.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/reduction.h"
+#include "compiler/codegen/scan.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/reduction_kernel.h"
+#include "compiler/ops/scan_table.h"
 #include "compiler/resolve/promote.h"
 #include "compiler/spec/declared.h"
 
@@ -29,6 +31,10 @@ struct CompiledKernel {
 [[nodiscard]] CompiledKernel compile_reduction(const ReductionSpec& spec,
                                                const Signature& signature,
                                                const ReductionVariant& variant, const Arch& arch);
+
+// The same for a scan. A split one's first kernel on a CPU is `symbol` + "_totals".
+[[nodiscard]] CompiledKernel compile_scan(const ReductionSpec& spec, const Signature& signature,
+                                          const ScanVariant& variant, const Arch& arch);
 
 // A program of the user's own: its text goes to the toolchain as it stands.
 struct RawSource {

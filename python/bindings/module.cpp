@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
 #ifdef QUERN_BIND_KERNEL
     bind_kernel(module);
     bind_reduction(module);
+    bind_scan(module);
     bind_raw_kernel(module);
     bind_raw_module(module);
 #endif

@@ -15,6 +15,7 @@ void bind_array(pybind11::module_& module);
 void bind_texture(pybind11::module_& module);
 void bind_kernel(pybind11::module_& module);
 void bind_reduction(pybind11::module_& module);
+void bind_scan(pybind11::module_& module);
 void bind_raw_kernel(pybind11::module_& module);
 void bind_raw_module(pybind11::module_& module);
 

@@ -122,6 +122,14 @@ from quern._reductions import (
     sum,
     var,
 )
+from quern._scans import (
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    nancumprod,
+    nancumsum,
+)
 
 if TYPE_CHECKING:
     from ml_dtypes import bfloat16
@@ -171,6 +179,10 @@ __all__ = [
     "copy",
     "count_nonzero",
     "cuda",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "diagonal",
     "dtype",
     "e",
@@ -203,6 +215,8 @@ __all__ = [
     "nan",
     "nanargmax",
     "nanargmin",
+    "nancumprod",
+    "nancumsum",
     "nanmax",
     "nanmean",
     "nanmin",

@@ -185,6 +185,18 @@ class ndarray:
         *,
         where: ndarray | bool = True,
     ) -> ndarray: ...
+    def cumsum(
+        self,
+        axis: int | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: ndarray | None = None,
+    ) -> ndarray: ...
+    def cumprod(
+        self,
+        axis: int | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: ndarray | None = None,
+    ) -> ndarray: ...
     def __getitem__(self, key: BasicIndex | tuple[BasicIndex, ...]) -> ndarray: ...
     def __setitem__(self, key: BasicIndex | tuple[BasicIndex, ...], value: object) -> None: ...
     def __len__(self) -> int: ...
@@ -425,7 +437,6 @@ class ElementwiseKernel:
     def cached_codes(self) -> dict[Any, str]: ...
     @property
     def cached_code(self) -> str: ...
-
 
 class ReductionKernel:
     def __init__(
@@ -754,6 +765,60 @@ def broadcast_shapes(*args: Shape) -> tuple[int, ...]: ...
 def moveaxis(a: ndarray, source: Shape, destination: Shape) -> ndarray: ...
 def expand_dims(a: ndarray, axis: Shape) -> ndarray: ...
 def may_share_memory(a: ndarray, b: ndarray) -> bool: ...
+def cumsum(
+    a: ndarray,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+) -> ndarray: ...
+def cumprod(
+    a: ndarray,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+) -> ndarray: ...
+def nancumsum(
+    a: ndarray,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+) -> ndarray: ...
+def nancumprod(
+    a: ndarray,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+) -> ndarray: ...
+def cumulative_sum(
+    x: ndarray,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    include_initial: bool = False,
+) -> ndarray: ...
+def cumulative_prod(
+    x: ndarray,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    include_initial: bool = False,
+) -> ndarray: ...
+def _cumulative(
+    op: int,
+    a: ndarray,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+    *,
+    gpu_layout: bool = False,
+    batch: int = 0,
+    split: int = 0,
+    explain: bool = False,
+) -> Any: ...
 def _range(
     start: Number,
     step: Number,

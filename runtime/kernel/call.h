@@ -59,6 +59,7 @@ class PackedParameters {
     void add_pointer(std::uint64_t address);
     void add_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan);
     void add_nest(const std::vector<ReductionField>& fields, const ReductionPlan& plan);
+    void add_nest(const std::vector<ScanField>& fields, const ScanPlan& plan);
     [[nodiscard]] void** data() noexcept { return pointers_.data(); }
 
   private:

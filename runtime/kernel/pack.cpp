@@ -74,6 +74,10 @@ void PackedParameters::add_nest(const std::vector<ReductionField>& fields,
     pack_reduction(fields, plan, reserve(24 * fields.size()));
 }
 
+void PackedParameters::add_nest(const std::vector<ScanField>& fields, const ScanPlan& plan) {
+    pack_scan(fields, plan, reserve(24 * fields.size()));
+}
+
 void PackedParameters::add_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan) {
     pack_nest(fields, plan, reserve(24 * fields.size()));
 }

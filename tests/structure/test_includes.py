@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "compiler/base": (),
     "compiler/spec": ("compiler/base",),
-    "compiler/ops": ("compiler/base",),
+    "compiler/ops": ("compiler/base", "compiler/spec"),
     "compiler/resolve": ("compiler/spec", "compiler/ops"),
     "compiler/prelude": (),
     "compiler/plan": ("compiler/resolve",),

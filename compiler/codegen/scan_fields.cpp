@@ -1,0 +1,109 @@
+// The numbers of a scan's loop nest, listed and filled.
+#include "compiler/codegen/scan.h"
+
+#include <cstring>
+
+namespace quern {
+
+std::vector<ScanField> scan_fields(const ScanLayout& layout) {
+    using Form = ScanField::Form;
+    using Kind = ScanField::Kind;
+    std::vector<ScanField> fields;
+    const auto add = [&](Form form, Kind kind, int axis = 0, int operand = 0) {
+        fields.push_back(
+            {form, kind, static_cast<std::int16_t>(operand), static_cast<std::int16_t>(axis)});
+    };
+    const bool columns = layout.strategy == ScanStrategy::columns,
+               cpu = layout.target == Target::cpu;
+    add(Form::word, Kind::lines);
+    add(Form::word, Kind::length);
+    if (columns)
+        add(Form::word, Kind::across);
+    if (cpu) {
+        add(Form::word, Kind::share);
+        add(Form::word, Kind::units);
+        add(Form::word, Kind::chunk);
+    } else {
+        add(Form::word, Kind::group_bits);
+        add(Form::divisor, Kind::packs);
+        if (layout.split)
+            add(Form::word, Kind::values);
+    }
+    add(Form::divisor, Kind::tiles);
+    if (columns)
+        add(Form::divisor, Kind::strips);
+    for (int d = 1; d < layout.kept_ndim; ++d)
+        add(Form::divisor, Kind::extent, d);
+    for (int k = 0; k < layout.operand_count; ++k)
+        for (int d = 0; d < layout.ndim(); ++d)
+            add(Form::signed_word, Kind::stride, d, k);
+    return fields;
+}
+
+namespace {
+
+std::int64_t value_of(const ScanField& field, const ScanPlan& plan) {
+    using Kind = ScanField::Kind;
+    const auto axis = static_cast<std::size_t>(field.axis);
+    switch (field.kind) {
+    case Kind::lines:
+        return plan.lines;
+    case Kind::length:
+        return plan.length;
+    case Kind::across:
+        return plan.shape[static_cast<std::size_t>(plan.layout.fastest())];
+    case Kind::packs:
+        return plan.packs;
+    case Kind::tiles:
+        return plan.tiles;
+    case Kind::strips:
+        return plan.strips;
+    case Kind::values:
+        return plan.values;
+    case Kind::chunk:
+        return plan.chunk;
+    case Kind::share:
+        return plan.share;
+    case Kind::units:
+        return plan.units;
+    case Kind::group_bits:
+        return plan.group_bits;
+    case Kind::extent:
+        return plan.shape[axis];
+    case Kind::stride:
+        return plan.stride(field.operand, field.axis);
+    }
+    return 0;
+}
+
+template <class Word>
+std::size_t pack(const std::vector<ScanField>& fields, const ScanPlan& plan, void* place) {
+    std::byte* at = static_cast<std::byte*>(place);
+    const auto put = [&](auto value) {
+        const Word word = static_cast<Word>(value);
+        std::memcpy(at, &word, sizeof word);
+        at += sizeof word;
+    };
+    for (const ScanField& field : fields) {
+        const std::int64_t value = value_of(field, plan);
+        if (field.form != ScanField::Form::divisor) {
+            put(value);
+            continue;
+        }
+        const DivisorNumbers numbers =
+            make_divisor(static_cast<std::uint64_t>(value), sizeof(Word) == 8);
+        put(numbers.divisor);
+        put(numbers.multiplier);
+        put(numbers.shift);
+    }
+    return static_cast<std::size_t>(at - static_cast<std::byte*>(place));
+}
+
+} // namespace
+
+std::size_t pack_scan(const std::vector<ScanField>& fields, const ScanPlan& plan, void* place) {
+    return plan.layout.wide ? pack<std::uint64_t>(fields, plan, place)
+                            : pack<std::uint32_t>(fields, plan, place);
+}
+
+} // namespace quern

@@ -1,0 +1,228 @@
+// Puts the scanned axis behind the kept ones, merges those, then chooses rows or columns, lanes,
+// threads and tiles.
+#include "compiler/plan/scan.h"
+
+#include "compiler/base/text.h"
+#include "compiler/plan/kept_nest.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace quern {
+namespace {
+
+constexpr int bytes_in_flight = 64; // of each thread
+constexpr int values_held = 32;     // by each thread, at most
+
+std::uint32_t largest_item(const ScanRequest& request, const ScanLayout& layout) {
+    std::uint32_t largest = 1;
+    for (std::size_t k = 0; k < request.operands.size(); ++k)
+        if (layout.access[k] != Access::repeated || request.operands[k].output)
+            largest = std::max(largest, request.operands[k].item_bytes);
+    return largest;
+}
+
+bool aligned(const KeptNest& nest, const ScanRequest& request, const ScanLayout& layout, int axis,
+             int lanes) {
+    for (int k = 0; k < nest.operands; ++k) {
+        const Operand& operand = request.operands[k];
+        if (layout.access[k] != Access::contiguous)
+            continue;
+        const auto chunk =
+            std::min<std::uint64_t>(16, static_cast<std::uint64_t>(lanes) * operand.item_bytes);
+        if (operand.address % chunk)
+            return false;
+        for (int d = 0; d < nest.ndim; ++d)
+            if (d != axis && static_cast<std::uint64_t>(nest.stride[k][d]) % chunk)
+                return false;
+    }
+    return true;
+}
+
+// Neighbours that a thread takes together: 16 bytes of the largest operand where all of them lend
+// themselves to packs, else 1.
+int choose_lanes(const KeptNest& nest, const ScanRequest& request, const ScanLayout& layout,
+                 int axis) {
+    for (int k = 0; k < nest.operands; ++k)
+        if (layout.access[k] == Access::strided ||
+            (request.operands[k].output && layout.access[k] != Access::contiguous))
+            return 1;
+    auto lanes = static_cast<int>(16 / largest_item(request, layout));
+    while (lanes > 1 && (nest.extent[axis] < lanes || !aligned(nest, request, layout, axis, lanes)))
+        lanes /= 2;
+    return lanes;
+}
+
+int choose_batch(const ScanRequest& request, const ScanLayout& layout) {
+    const int item = static_cast<int>(std::max<std::uint32_t>(2, largest_item(request, layout)));
+    const int wanted =
+        request.force_batch > 0 ? request.force_batch : bytes_in_flight / (layout.lanes * item);
+    const int room = std::max<int>(
+        1, values_held * 4 /
+               (layout.lanes * static_cast<int>(std::max(4u, request.accumulator_bytes))));
+    return static_cast<int>(
+        std::bit_floor(static_cast<unsigned>(std::clamp(wanted, 1, std::min(room, 16)))));
+}
+
+void plan_gpu_rows(const ScanRequest& request, const KeptNest& nest, ScanPlan& plan) {
+    ScanLayout& layout = plan.layout;
+    layout.lanes = static_cast<std::uint8_t>(choose_lanes(nest, request, layout, layout.fastest()));
+    plan.packs = ceil_div(plan.length, layout.lanes);
+    int batch = choose_batch(request, layout);
+    const std::int64_t blocks = std::int64_t{8} * request.processors;
+    if (plan.packs <= 32 && request.force_split < 2) {
+        layout.strategy = ScanStrategy::short_rows;
+        plan.group_bits = ceil_log2(plan.packs);
+        const std::int64_t lines = scan_block >> plan.group_bits;
+        while (batch > 1 && plan.lines < lines * batch * blocks)
+            batch /= 2;
+        layout.batch = static_cast<std::uint8_t>(batch);
+        plan.units = ceil_div(plan.lines, lines * batch);
+        return;
+    }
+    const bool warps = plan.packs <= std::int64_t{256} * batch && request.force_split < 2 &&
+                       plan.lines >= std::int64_t{32} * request.processors;
+    layout.block_rows = !warps;
+    const int threads = warps ? 32 : scan_block;
+    while (batch > 1 && plan.packs <= std::int64_t{threads} * (batch / 2))
+        batch /= 2;
+    layout.batch = static_cast<std::uint8_t>(batch);
+    plan.group_bits = floor_log2(threads);
+    plan.tiles = ceil_div(plan.packs, std::int64_t{threads} * batch);
+    layout.split = request.force_split > 1 ||
+                   (request.force_split == 0 && !warps && plan.tiles > 1 && plan.lines < blocks);
+    plan.units = layout.split ? plan.lines * plan.tiles
+                              : ceil_div(plan.lines, scan_block >> plan.group_bits);
+    plan.values = plan.lines;
+}
+
+void plan_gpu_columns(const ScanRequest& request, const KeptNest& nest, ScanPlan& plan) {
+    ScanLayout& layout = plan.layout;
+    layout.lanes = static_cast<std::uint8_t>(choose_lanes(nest, request, layout, layout.fastest()));
+    const std::int64_t across = nest.extent[layout.fastest()];
+    plan.packs = ceil_div(across, layout.lanes);
+    const std::int64_t all = plan.lines / across * plan.packs; // packs side by side
+    int batch = choose_batch(request, layout);
+    while (batch > 1 && plan.length <= batch / 2)
+        batch /= 2;
+    layout.batch = static_cast<std::uint8_t>(batch);
+
+    // As many threads down an axis as it takes to fill the chip, but some neighbours across.
+    const int least = std::min(3, ceil_log2(all)), most = floor_log2(scan_block);
+    const std::int64_t threads = std::int64_t{1024} * request.processors;
+    const int down =
+        std::min(ceil_log2(ceil_div(threads, all)), ceil_log2(ceil_div(plan.length, batch)));
+    plan.group_bits = std::clamp(most - down, least, most);
+    const auto place = [&] {
+        plan.strips = ceil_div(all, std::int64_t{1} << plan.group_bits);
+        plan.tiles =
+            ceil_div(plan.length, std::int64_t{scan_block >> plan.group_bits} * layout.batch);
+    };
+    place();
+    layout.split = request.force_split > 1 || (request.force_split == 0 && plan.tiles > 1 &&
+                                               plan.strips < std::int64_t{2} * request.processors);
+    if (layout.split) { // few columns each, whose totals a warp can gather
+        plan.group_bits = std::min(2, ceil_log2(all));
+        place();
+    }
+    plan.units = layout.split ? plan.strips * plan.tiles : plan.strips;
+    plan.values = (plan.strips << plan.group_bits) * layout.lanes;
+}
+
+// CPU: units of work are rows or strips of columns, cut further where they are too few.
+void plan_cpu(const ScanRequest& request, const KeptNest& nest, ScanPlan& plan) {
+    constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
+    ScanLayout& layout = plan.layout;
+    const bool rows = layout.strategy == ScanStrategy::rows;
+    const std::int64_t work = plan.lines * plan.length;
+    if (!rows) {
+        const std::int64_t across = nest.extent[layout.fastest()];
+        plan.strips = ceil_div(across, cpu_scan_columns);
+        plan.units = plan.lines / across * plan.strips;
+    } else {
+        plan.units = plan.lines;
+    }
+    const std::int64_t wanted =
+        std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
+    plan.chunk = plan.length;
+    if (request.force_split > 1 || (request.force_split == 0 && request.processors > 1 &&
+                                    plan.units < request.processors && plan.length >= 4096)) {
+        const std::int64_t parts =
+            request.force_split > 1 ? request.force_split : ceil_div(wanted, plan.units);
+        plan.chunk = std::max<std::int64_t>(1, ceil_div(plan.length, parts));
+        plan.tiles = ceil_div(plan.length, plan.chunk);
+        layout.split = plan.tiles > 1;
+    }
+    plan.values = plan.lines * plan.tiles;
+    plan.units *= plan.tiles;
+    plan.share = ceil_div(plan.units, std::min(wanted, plan.units));
+    plan.block = 1;
+    plan.grid = grid_for(plan.units, plan.share);
+}
+
+} // namespace
+
+bool plan_scan(const ScanRequest& request, ScanPlan& plan) {
+    plan = {};
+    ScanLayout& layout = plan.layout;
+    layout.target = request.target;
+    layout.operand_count = static_cast<std::uint8_t>(request.operands.size());
+
+    KeptNest nest;
+    nest.expand(request.shape, std::uint64_t{1} << request.axis, request.operands, false, false);
+    nest.order_axes(request.operands, 0, nest.kept);
+    nest.kept = nest.merge_axes(0, nest.kept);
+    if (nest.operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
+        return false;
+    plan.lines = nest.count(0, nest.kept);
+    plan.length = nest.extent[nest.kept];
+
+    layout.kept_ndim = static_cast<std::uint8_t>(nest.kept);
+    layout.strategy =
+        nest.walks_fastest(request.operands) ? ScanStrategy::rows : ScanStrategy::columns;
+    layout.access = find_access(nest, request.operands, layout.fastest());
+    if (request.target == Target::cpu) {
+        layout.wide = true;
+        plan_cpu(request, nest, plan);
+    } else {
+        layout.wide = nest.needs_wide(plan.lines * plan.length, request.operands);
+        layout.strategy == ScanStrategy::rows ? plan_gpu_rows(request, nest, plan)
+                                              : plan_gpu_columns(request, nest, plan);
+        plan.grid = grid_for(plan.units, 1);
+        plan.block = scan_block;
+    }
+    for (int d = 0; d < nest.ndim; ++d)
+        plan.shape[d] = nest.extent[d];
+    for (int k = 0; k < nest.operands; ++k)
+        for (int d = 0; d < nest.ndim; ++d)
+            plan.stride_store[static_cast<std::size_t>(k * nest.ndim + d)] = nest.stride[k][d];
+    return true;
+}
+
+std::int64_t scan_room_bytes(const ScanPlan& plan, std::uint32_t accumulator_bytes) {
+    if (!plan.layout.split)
+        return 0;
+    if (plan.layout.target == Target::cpu)
+        return plan.values * accumulator_bytes;
+    // Totals of tiles, of groups, and what comes before each range of groups, in marked words.
+    const std::int64_t groups = ceil_div(plan.tiles, scan_fan), ranges = ceil_div(groups, scan_fan);
+    const std::int64_t words = ceil_div(accumulator_bytes, 4);
+    return scan_head_bytes + plan.values * (plan.tiles + groups + ranges + 1) * words * 8;
+}
+
+std::string describe(const ScanLayout& layout) {
+    static constexpr std::array strategies{"rows", "short rows", "columns"};
+    static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
+    std::string text =
+        join(strategies[static_cast<std::size_t>(layout.strategy)], " x", int{layout.lanes});
+    if (layout.batch > 1)
+        text += join(", ", int{layout.batch}, " packs");
+    if (layout.block_rows)
+        text += ", a block a row";
+    text += join(" | kept ", int{layout.kept_ndim}, " |");
+    for (int k = 0; k < layout.operand_count; ++k)
+        text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
+    return text + (layout.wide ? " | 64-bit" : " | 32-bit") + (layout.split ? " | split" : "");
+}
+
+} // namespace quern
