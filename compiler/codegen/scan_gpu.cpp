@@ -183,6 +183,8 @@ void ScanEmitter::gpu_rows() {
         out_.open("if (", own("warp"), " == 0)");
         out_.line("quern::Chain<_type_reduce> ", own("chain"), "(", own("room"), ", ",
                   nest("by_tiles.divisor"), ", ", nest("values"), ", ", own("line"), ");");
+        out_.line("if (", own("lane"), " == 0) ", own("chain"), ".tell_total(", own("tile"), ", ",
+                  own("total"), ");");
         out_.line("const quern::Prefix<_type_reduce> ", own("behind"), " = ", own("chain"),
                   ".look_back(", own("tile"), ", ", own("total"), ", ", own("join"), ");");
         out_.line("if (", own("lane"), " == 0) ", own("slots"), "[", 2 * warps,
@@ -357,17 +359,26 @@ void ScanEmitter::gpu_columns() {
     out_.line(own("ahead"), "[", l, "] = ", own("before"), ";");
     out_.close();
     out_.close();
-    if (layout_.split) { // a warp for each column
+    if (layout_.split) { // a thread for each column tells, a warp looks back
         const std::string c = own("c"),
                           at = join(c, " % ", lanes, " * ", scan_block, " + ", c, " / ", lanes);
-        out_.open("for (unsigned int ", c, " = ", own("warp"), "; ", c, " < ", own("width"), " * ",
-                  lanes, "; ", c, " += ", warps, ")");
-        out_.line("_type_reduce ", own("all"), ";");
-        out_.line("quern::before_group(", own("slots"), ", ", at, ", ", own("width"), ", 0, ",
-                  own("groups"), ", ", own("all"), ", ", own("join"), ");");
-        out_.line("quern::Chain<_type_reduce> ", own("chain"), "(", own("room"), ", ",
-                  nest("by_tiles.divisor"), ", ", nest("values"), ", ", own("strip"), " * ",
-                  own("width"), " * ", lanes, " + ", c, ");");
+        const auto chain = [&] {
+            out_.line("_type_reduce ", own("all"), ";");
+            out_.line("quern::before_group(", own("slots"), ", ", at, ", ", own("width"), ", 0, ",
+                      own("groups"), ", ", own("all"), ", ", own("join"), ");");
+            out_.line("quern::Chain<_type_reduce> ", own("chain"), "(", own("room"), ", ",
+                      nest("by_tiles.divisor"), ", ", nest("values"), ", ", own("strip"), " * ",
+                      own("width"), " * ", lanes, " + ", c, ");");
+        };
+        out_.line("const unsigned int ", own("columns"), " = ", own("width"), " * ", lanes, ";");
+        out_.open("for (unsigned int ", c, " = threadIdx.x; ", c, " < ", own("columns"), "; ", c,
+                  " += blockDim.x)");
+        chain();
+        out_.line(own("chain"), ".tell_total(", own("tile"), ", ", own("all"), ");");
+        out_.close();
+        out_.open("for (unsigned int ", c, " = ", own("warp"), "; ", c, " < ", own("columns"), "; ",
+                  c, " += ", warps, ")");
+        chain();
         out_.line("const quern::Prefix<_type_reduce> ", own("behind"), " = ", own("chain"),
                   ".look_back(", own("tile"), ", ", own("all"), ", ", own("join"), ");");
         out_.line("if (", own("lane"), " == 0) ", own("slots"), "[", scan_block * lanes, " + ", at,

@@ -332,6 +332,8 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
                                               nullptr),
                   "launch the second kernel of '", spec.name, "' on ", device.name());
     }
+    if (partial)
+        keep_for_graph(device, stream, std::make_shared<const Array>(std::move(*partial)));
     MemoryPool& pool = pool_of(device);
     for (std::size_t k = 0; k < spec.params.size(); ++k)
         if (prepared.arrays[k] != nullptr)

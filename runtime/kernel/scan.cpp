@@ -164,6 +164,8 @@ void ScanKernel::operator()(std::span<const Argument> args, const ScanCall& call
                       "launch kernel '", spec.name, "' with grid ", plan.grid, " and block ",
                       plan.block, " on ", device.name());
     }
+    if (room)
+        keep_for_graph(device, call.stream, std::make_shared<const Array>(std::move(*room)));
     MemoryPool& pool = pool_of(device);
     for (const Argument& argument : args)
         pool.note_use(*argument.array->buffer().get(), call.stream);

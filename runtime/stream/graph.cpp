@@ -3,8 +3,25 @@
 #include "runtime/driver/check.h"
 #include "runtime/stream/stream.h"
 
+#include <map>
+#include <mutex>
+
 namespace quern {
 namespace {
+
+// Scratch memory of captures that are going on. A capture that someone else ends keeps it for good.
+using Scratch = std::vector<std::shared_ptr<const void>>;
+std::mutex scratch_mutex;
+std::map<CUstream, Scratch>& open_scratch() {
+    static auto* open = new std::map<CUstream, Scratch>; // graphs may outlive static destruction
+    return *open;
+}
+
+Scratch take_scratch(CUstream stream) {
+    const std::lock_guard lock(scratch_mutex);
+    const auto found = open_scratch().extract(stream);
+    return found.empty() ? Scratch{} : std::move(found.mapped());
+}
 
 template <class Function> Function present(Function function, const Device& device) {
     if (function == nullptr)
@@ -28,8 +45,20 @@ Graph Stream::end_capture() const {
     const auto end = present(device_->api().cuStreamEndCapture, *device_);
     CUgraph graph = nullptr;
     device_->make_current();
+    Scratch scratch = take_scratch(raw_);
     check(device_->api(), end(raw_, &graph), "end the capture of a stream of ", device_->name());
-    return Graph(*device_, graph);
+    return Graph(*device_, graph, std::move(scratch));
+}
+
+void keep_for_graph(const Device& device, CUstream stream, std::shared_ptr<const void> scratch) {
+    const DriverApi& api = device.api();
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (api.cuStreamIsCapturing == nullptr ||
+        api.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+        status == CU_STREAM_CAPTURE_STATUS_NONE)
+        return;
+    const std::lock_guard lock(scratch_mutex);
+    open_scratch()[stream].push_back(std::move(scratch));
 }
 
 bool Stream::capturing() const {
@@ -43,8 +72,9 @@ bool Stream::capturing() const {
     return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-Graph::Graph(Device& device, CUgraph captured)
-    : device_(&device), graph_(captured, {&device.api()}), exec_(nullptr, {&device.api()}) {
+Graph::Graph(Device& device, CUgraph captured, Scratch scratch)
+    : device_(&device), scratch_(std::move(scratch)), graph_(captured, {&device.api()}),
+      exec_(nullptr, {&device.api()}) {
     const DriverApi& api = device.api();
     CUgraphExec exec = nullptr;
     device.make_current();

@@ -4,6 +4,9 @@
 #include "runtime/device/device.h"
 #include "runtime/driver/handles.h"
 
+#include <memory>
+#include <vector>
+
 namespace quern {
 
 // A stream that its owner lets go of is kept and handed out again, never destroyed: work may still
@@ -68,17 +71,23 @@ class Event {
 [[nodiscard]] float elapsed_ms(const Event& start,
                                const Event& end); // milliseconds; throws if either did not finish
 
-// Captured work, ready to run again with one call. Memory that it uses must stay alive.
+// What launches on `stream` need besides their caller's arrays: if the stream is capturing,
+// `scratch` lives as long as the graph, else until here.
+void keep_for_graph(const Device& device, CUstream stream, std::shared_ptr<const void> scratch);
+
+// Captured work, ready to run again with one call. Arrays that it uses must stay alive.
 class Graph {
   public:
-    Graph(Device& device, CUgraph captured); // takes ownership
-    void upload(CUstream stream) const;      // what launch would do once, before it matters
+    // Takes ownership; `scratch` lives as long.
+    Graph(Device& device, CUgraph captured, std::vector<std::shared_ptr<const void>> scratch = {});
+    void upload(CUstream stream) const; // what launch would do once, before it matters
     void launch(CUstream stream) const;
     [[nodiscard]] std::size_t node_count() const;
     [[nodiscard]] Device& device() const noexcept { return *device_; }
 
   private:
     Device* device_;
+    std::vector<std::shared_ptr<const void>> scratch_;
     Handle<CUgraph_st, &DriverApi::cuGraphDestroy> graph_;
     Handle<CUgraphExec_st, &DriverApi::cuGraphExecDestroy> exec_;
 };

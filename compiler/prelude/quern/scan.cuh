@@ -154,11 +154,11 @@ template <class T> struct Chain {
         }
         return value;
     }
-    // For a whole warp: tells the total of `tile` and learns what comes before it, at lane 0.
+    __device__ void tell_total(unsigned long long tile, const T& total) { tell(tiles + tile * step, total); }
+    // For a whole warp: what comes before `tile`, whose total was told, at lane 0.
     template <class Join> __device__ Prefix<T> look_back(unsigned long long tile, const T& total, const Join& join) {
         const unsigned int lane = threadIdx.x & 31, within = tile & 31, above = tile >> 5 & 31;
         const unsigned long long group = tile >> 5, range = tile >> 10;
-        if (lane == 0) tell(tiles + tile * step, total);
         Word *of_tile = tiles + (tile - within + lane) * step, *of_group = groups + (group - above + lane) * step,
              *of_range = ranges + range * step;
         Asked one, some, many;
