@@ -120,13 +120,15 @@ void Recipes::keep(Value* value, const llvm::SetVector<Instruction*>& leaves) {
 
 Value* Recipes::follow(llvm::IRBuilder<>& build, llvm::Function& region, Value* value,
                        std::map<Value*, Value*>& known) const {
-    if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
-        return region.getArg(argument->getArgNo());
-    if (llvm::isa<llvm::Constant>(value))
-        return value;
     if (auto found = known.find(value); found != known.end())
         return found->second;
-    const auto& recipe = recipes_.find(value)->second;
+    const auto found = recipes_.find(value);
+    if (found == recipes_.end()) { // no instruction: those may be gone by now, and are but names
+        if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
+            return region.getArg(argument->getArgNo());
+        return llvm::cast<llvm::Constant>(value);
+    }
+    const auto& recipe = found->second;
     llvm::SmallVector<Value*, 4> operands;
     for (auto* operand : recipe.operands)
         operands.push_back(follow(build, region, operand, known));
