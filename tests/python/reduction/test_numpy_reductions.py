@@ -15,8 +15,8 @@ FUNCTIONS = [
     "sum", "prod", "max", "min", "ptp", "any", "all", "argmax", "argmin", "count_nonzero", "mean", "var", "std",
     "nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd",
 ]  # fmt: skip
-FEW_SHAPES = [(), (17,), (40, 300), (3, 200, 4)]
-SHAPES = [*FEW_SHAPES, (1,), (4000,), (5, 9), (300, 40), (4, 5, 6)]
+FEW_SHAPES = [(17,), (3, 200, 4)]
+SHAPES = [*FEW_SHAPES, (), (1,), (4000,), (5, 9), (40, 300), (300, 40), (4, 5, 6)]
 ONE_AXIS = {"argmax", "argmin"}
 
 
@@ -88,7 +88,7 @@ def test_functions(device, dtype, name):
         with pytest.raises(TypeError, match="boolean subtract"):
             quern.ptp(quern.zeros(3, bool))
         return
-    for seed, shape in enumerate(SHAPES if dtype in ("f4", "i4") else FEW_SHAPES):
+    for seed, shape in enumerate(SHAPES if dtype == "f4" else FEW_SHAPES):
         values = sample(name, shape, dtype, seed)
         array = quern.asarray(values)
         for axis in axes_of(name, len(shape)):
