@@ -239,3 +239,78 @@ def test_compaction(device, module, n):
     wanted = np.sort(x[x % 3 == 0])
     assert count.get()[0] == wanted.size
     np.testing.assert_array_equal(np.sort(out.get()[: wanted.size]), wanted)
+
+
+PAIRS = r"""
+// Two elements a thread in padded places: where they lie is made anew behind every barrier.
+__device__ int padded(int i) { return i + (i >> 4); }
+__device__ unsigned climb(float* part) {
+    unsigned step = 1;
+    for (int left = blockDim.x; left > 0; left >>= 1, step *= 2) {
+        __syncthreads();
+        if (threadIdx.x < left) {
+            int first = __mul24(__mul24(2, step), threadIdx.x) + step - 1;
+            part[padded(first + step)] += part[padded(first)];
+        }
+    }
+    return step;
+}
+__device__ void descend(float* part, unsigned step) {
+    for (int busy = 1; busy <= blockDim.x; busy *= 2) {
+        step >>= 1;
+        __syncthreads();
+        if (threadIdx.x < busy) {
+            int first = __mul24(__mul24(2, step), threadIdx.x) + step - 1;
+            int low = padded(first), high = padded(first + step);
+            float kept = part[low];
+            part[low] = part[high];
+            part[high] += kept;
+        }
+    }
+}
+template <bool Sums, bool Ragged> __device__ void pairs(float* out, const float* in, float* sums, int n, int base) {
+    extern __shared__ float part[];
+    int low = threadIdx.x, high = low + blockDim.x;
+    int at = (base == 0 ? __mul24(blockIdx.x, blockDim.x << 1) : base) + low;
+    part[padded(low)] = in[at];
+    part[padded(high)] = !Ragged || high < n ? in[at + blockDim.x] : 0;
+    unsigned step = climb(part);
+    if (threadIdx.x == 0) {
+        int last = padded(2 * blockDim.x - 1);
+        if (Sums) sums[blockIdx.x] = part[last];
+        part[last] = 0;
+    }
+    descend(part, step);
+    __syncthreads();
+    out[at] = part[padded(low)];
+    if (!Ragged || high < n) out[at + blockDim.x] = part[padded(high)];
+}
+extern "C" __global__ void pairs_whole(float* out, const float* in, float* sums, int n, int base) {
+    pairs<true, false>(out, in, sums, n, base);
+}
+extern "C" __global__ void pairs_ragged(float* out, const float* in, float* sums, int n, int base) {
+    pairs<false, true>(out, in, sums, n, base);
+}
+"""
+
+
+# Compiled anew each time: what the compiler keeps over a barrier once lay where something else was put since.
+@pytest.mark.parametrize("waiting", ["fibers", "regions"])
+@pytest.mark.parametrize("again", range(4))
+def test_two_elements_a_thread(device, waiting, again):
+    module = quern.RawModule(code=PAIRS, options=(f"--quern-waiting={waiting}", f"-DAGAIN={again}"))
+    x = np.random.default_rng(again).integers(0, 100, (8, 256)).astype(np.float32)
+    out, sums = quern.zeros(x.size, np.float32), quern.zeros(8, np.float32)
+    shared = 4 * (256 + 16)
+    module.get_function("pairs_whole")(
+        (8,), (128,), (out, quern.asarray(x), sums, 256, 0), shared_mem=shared
+    )
+    np.testing.assert_array_equal(out.get().reshape(8, 256), np.cumsum(x, 1) - x)
+    np.testing.assert_array_equal(sums.get(), x.sum(1))
+    given, made = quern.asarray(x.ravel()), quern.full(x.size, -1, np.float32)
+    module.get_function("pairs_ragged")(
+        (1,), (128,), (made, given, sums, 200, 300), shared_mem=shared
+    )
+    wanted = np.full(x.size, -1, np.float32)
+    wanted[300:500] = np.cumsum(x.ravel()[300:500]) - x.ravel()[300:500]
+    np.testing.assert_array_equal(made.get(), wanted)
