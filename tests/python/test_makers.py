@@ -129,7 +129,7 @@ def test_linspace_dtypes(device):
         1, 1.5, True, 1j, [1, 2], [[1.0, 2], [3, 4]], (), [], np.float32(1), np.int8([1, 2]), range(4),
         np.arange(6).reshape(2, 3)[::-1], b"", memoryview(b"abc"), [np.float32(1), 2], [[]],
     ],
-    ids=repr,
+
 )  # fmt: skip
 def test_asarray_of_anything(device, value, equal):
     if isinstance(value, bytes):
