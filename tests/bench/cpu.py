@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.bench.cold import cold_rows
-from tests.bench.device import RAW_ADD
+from tests.bench.device_raw import CODE
 from tests.bench.measure import Row, alternate, call_us, have
 
 SECTION = "cpu"
@@ -18,7 +18,7 @@ def call_rows() -> list[Row]:
     x, y = quern.asarray(a), quern.asarray(b)
     z = quern.empty_like(x)
     add = quern.ElementwiseKernel("T x, T y", "T z", "z = x + y", "bench_add")
-    raw = quern.RawKernel(RAW_ADD, "bench_raw_add")
+    raw = quern.RawKernel(CODE, "add")
     samples = alternate(
         {
             "given": lambda: call_us(lambda: add(x, y, z), quern.synchronize),
