@@ -33,8 +33,8 @@ DType real_of(DType dtype) {
 
 } // namespace
 
-ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype, bool counted,
-                               bool narrow, bool in_order) {
+ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype, bool narrow,
+                               bool in_order) {
     const ReductionRow& wanted = row(op);
     ReductionTyping types;
     types.value = dtype.value_or(in);
@@ -90,11 +90,12 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         types.inner_steps = small_sums;
         break;
     case ReductionTypes::average:
+    case ReductionTypes::counted:
         if (!dtype && is_integer(in))
             types.value = DType::float64;
         types.result = types.value;
         accumulate_in(accumulating(is_integer(types.value) ? DType::float64 : types.value));
-        if (counted) {
+        if (wanted.types == ReductionTypes::counted) {
             types.accumulator = join("quern::Counted<", types.accumulator, ">");
             types.accumulator_bytes += std::max<std::uint32_t>(types.accumulator_bytes, 8);
         }

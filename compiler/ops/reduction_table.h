@@ -24,6 +24,7 @@ enum class Reduction : std::uint8_t {
     argmin,
     count_nonzero,
     mean,
+    masked_mean,
     var,
     std,
     nansum,
@@ -45,6 +46,7 @@ enum class ReductionTypes : std::uint8_t {
     place,   // a value and its position; int64 comes out
     count,   // int64
     average, // integers become float64
+    counted, // the same, with the number of elements that took part
     moments, // count, shift and two sums; a real float comes out
 };
 
@@ -73,13 +75,14 @@ inline constexpr std::array reduction_table{
     ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::least(a, b)",          "a.place()",                        "quern_part(quern::Limits<quern_value>::high())"},
     ReductionRow{Reduction::count_nonzero, "count_nonzero", ReductionTypes::count,   false, false, "quern::convert<bool>(v)",        "a + b",                       "a",                              "0"},
     ReductionRow{Reduction::mean,          "mean",          ReductionTypes::average, false, false, "v",                              "a + b",                       "quern::ratio(a, count)",   "0"},
+    ReductionRow{Reduction::masked_mean,   "masked_mean",   ReductionTypes::counted, false, false, "quern_inner(v)",                  "a + b",                       "a.mean()",                       "quern_part()"},
     ReductionRow{Reduction::var,           "var",           ReductionTypes::moments, false, false, "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
     ReductionRow{Reduction::std,           "std",           ReductionTypes::moments, false, false, "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
     ReductionRow{Reduction::nansum,        "nansum",        ReductionTypes::total,   false, true,  "v",                              "a + b",                       "a",                              "0"},
     ReductionRow{Reduction::nanprod,       "nanprod",       ReductionTypes::total,   false, true,  "v",                              "a * b",                       "a",                              "1"},
     ReductionRow{Reduction::nanmax,        "nanmax",        ReductionTypes::place,   true,  true,  "quern_inner(v, 0)",                "quern::greatest(a, b)",       "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::low())"},
     ReductionRow{Reduction::nanmin,        "nanmin",        ReductionTypes::place,   true,  true,  "quern_inner(v, 0)",                "quern::least(a, b)",          "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::high())"},
-    ReductionRow{Reduction::nanmean,       "nanmean",       ReductionTypes::average, false, true,  "quern_part(v)",                   "a + b",                       "a.mean()",                       "quern_part()"},
+    ReductionRow{Reduction::nanmean,       "nanmean",       ReductionTypes::counted, false, true,  "quern_inner(v)",                  "a + b",                       "a.mean()",                       "quern_part()"},
     ReductionRow{Reduction::nanvar,        "nanvar",        ReductionTypes::moments, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
     ReductionRow{Reduction::nanstd,        "nanstd",        ReductionTypes::moments, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
     ReductionRow{Reduction::nanargmax,     "nanargmax",     ReductionTypes::place,   true,  true,  "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.place()",                        "quern_part(quern::Limits<quern_value>::low())"},
@@ -109,10 +112,9 @@ struct ReductionTyping {
     std::uint32_t accumulator_bytes = 8;
 };
 
-// `dtype`: what the caller asked to compute in. `counted`: not every element takes part, so a mean
-// counts them. `narrow`: positions fit 31 bits. `in_order`: a thread's own sum meets its elements
-// in order, as on GPUs. Throws TypeError where NumPy does.
+// `dtype`: what the caller asked to compute in. `narrow`: positions fit 31 bits. `in_order`: a
+// thread's own sum meets its elements in order, as on GPUs. Throws TypeError where NumPy does.
 [[nodiscard]] ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype,
-                                             bool counted, bool narrow, bool in_order);
+                                             bool narrow, bool in_order);
 
 } // namespace quern

@@ -14,10 +14,6 @@
 namespace quern {
 namespace {
 
-bool counts_elements(Reduction op) { // a mean over a part must know how many it saw
-    return op == Reduction::nanmean;
-}
-
 ReductionKernel& kernel_of(const ReductionForm& form, const ReductionTyping& types) {
     static std::mutex mutex;
     static auto* const kernels = new std::map<ReductionForm, std::unique_ptr<ReductionKernel>>;
@@ -48,14 +44,11 @@ std::int64_t elements_behind(const Array& array, const ReduceCall& call) {
 
 Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
     const ReductionRow& wanted = row(op);
-    const bool counted =
-        counts_elements(op) || (wanted.types == ReductionTypes::average && call.where != nullptr);
-    if (counted && op == Reduction::mean)
-        return prepare(Reduction::nanmean, array, call); // which sees every element as it is
+    if (op == Reduction::mean && call.where != nullptr)
+        return prepare(Reduction::masked_mean, array, call);
     const bool in_order = !array.device().is_cpu();
     const bool narrow = elements_behind(array, call) < (std::int64_t{1} << 31);
-    ReductionTyping types =
-        type_reduction(op, array.dtype(), call.dtype, counted, narrow, in_order);
+    ReductionTyping types = type_reduction(op, array.dtype(), call.dtype, narrow, in_order);
     if (call.where != nullptr && call.where->dtype() != DType::boolean)
         throw TypeError(
             join("where must be an array of bool, not ", row(call.where->dtype()).name));

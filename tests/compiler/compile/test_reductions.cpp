@@ -60,8 +60,7 @@ void compile_table(const Arch& arch, std::initializer_list<DType> dtypes) {
             if (op.id == Reduction::ptp && in == DType::boolean)
                 continue;
             const bool gpu = arch.target == Target::gpu;
-            const ReductionTyping types =
-                type_reduction(op.id, in, std::nullopt, op.id == Reduction::nanmean, true, gpu);
+            const ReductionTyping types = type_reduction(op.id, in, std::nullopt, true, gpu);
             const ReductionForm form{op.id, in, types.value, types.result, false, false, true, gpu};
             const ReductionSpec spec = reduction_spec(form, types);
             std::vector<ArgType> args(static_cast<std::size_t>(spec.nin));

@@ -185,6 +185,14 @@ def test_where_and_initial(device):
         quern.sum(array, where=array)
 
 
+def test_nan_under_a_mask(device):
+    values, mask = np.array([[1, np.nan, 3], [4, 5, np.nan]]), np.array([[1, 1, 1], [1, 1, 0]], bool)
+    array, ours = quern.asarray(values), quern.asarray(mask)
+    for name in ("mean", "var", "std", "sum", "nanmean", "nansum"):
+        found = getattr(quern, name)(array, axis=1, where=ours).get()
+        np.testing.assert_allclose(found, getattr(np, name)(values, axis=1, where=mask))
+
+
 def test_dtype_and_out(device):
     values = np.random.default_rng(4).integers(0, 100, (20, 30)).astype("int16")
     array = quern.asarray(values)
