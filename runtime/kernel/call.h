@@ -73,4 +73,19 @@ class PackedParameters {
     int count_ = 0;
 };
 
+// One function of a kernel's module and its launch; nothing is launched without blocks.
+struct LaunchStep {
+    CUfunction function = nullptr;
+    unsigned grid = 0, block = 0;
+};
+
+// Launches the steps one after the other on the same parameters and notes the arrays' use on the
+// stream. The CPU runs a launch at once: a long one is a wait.
+void launch(const KernelSpec& spec, Device& device, CUstream stream,
+            std::span<const LaunchStep> steps, PackedParameters& parameters,
+            const ParamArrays& arrays, void (*on_wait)(bool entering));
+// The line of QUERN_SHOW_LAUNCH.
+void show_launch(const KernelSpec& spec, const Device& device, const std::string& plan,
+                 const LaunchStep& step);
+
 } // namespace quern

@@ -4,14 +4,12 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/settings.h"
-#include "runtime/driver/check.h"
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <mutex>
 
 namespace quern {
@@ -175,22 +173,10 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
         parameters.add_indexer({plan.shape.data(), plan.layout.ndim});
     parameters.add_nest(loaded->nest, plan);
 
-    device.make_current();
+    const LaunchStep step{loaded->function, plan.grid, plan.block};
     if (settings().show_launch) [[unlikely]]
-        std::fprintf(stderr, "quern: launch %s on %s: %s, grid %u, block %u\n", spec.name.c_str(),
-                     device.name().c_str(), describe(plan.layout).c_str(), plan.grid, plan.block);
-    CUresult status;
-    { // The CPU runs a launch at once: a long one is a wait.
-        const Waiting waiting(device.is_cpu() && plan.grid > 1 ? on_wait : nullptr);
-        status = device.api().cuLaunchKernel(loaded->function, plan.grid, 1, 1, plan.block, 1, 1, 0,
-                                             stream, parameters.data(), nullptr);
-    }
-    check(device.api(), status, "launch kernel '", spec.name, "' with grid ", plan.grid,
-          " and block ", plan.block, " on ", device.name());
-    MemoryPool& pool = pool_of(device);
-    for (std::size_t k = 0; k < spec.params.size(); ++k)
-        if (arrays[k] != nullptr)
-            pool.note_use(*arrays[k]->buffer().get(), stream);
+        show_launch(spec, device, describe(plan.layout), step);
+    launch(spec, device, stream, {&step, 1}, parameters, arrays, on_wait);
     return made;
 }
 

@@ -3,25 +3,69 @@
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
-#include "runtime/kernel/call.h"
+#include "runtime/kernel/table.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
 #include <mutex>
 
 namespace quern {
 namespace {
 
-ReductionKernel& kernel_of(const ReductionForm& form, const ReductionTyping& types) {
+// What decides a row's kernel in a call.
+struct Wanted {
+    Reduction op;
+    const Array& array;
+    const ReduceCall& call;
+    bool narrow, in_order;
+
+    [[nodiscard]] ByteKey key() const {
+        ByteKey key;
+        key.add(static_cast<std::uint8_t>(op));
+        for (const std::optional<DType> dtype :
+             {std::optional(array.dtype()), call.dtype,
+              call.out != nullptr ? std::optional(call.out->dtype()) : std::nullopt})
+            key.add(dtype ? static_cast<std::uint8_t>(*dtype) : 0xff);
+        key.add(static_cast<std::uint8_t>((call.where != nullptr) | call.initial.has_value() << 1 |
+                                          narrow << 2 | in_order << 3));
+        return key;
+    }
+};
+
+std::unique_ptr<ReductionKernel> make_kernel(const Wanted& wanted) {
+    const ReductionRow& op = row(wanted.op);
+    const ReduceCall& call = wanted.call;
+    ReductionTyping types =
+        type_reduction(wanted.op, wanted.array.dtype(), call.dtype, wanted.narrow, wanted.in_order);
+    if (call.where != nullptr && op.refuses_empty && !call.initial &&
+        op.types != ReductionTypes::place)
+        throw ValueError(join("reduction operation '", op.name,
+                              "' does not have an identity, so to use a where mask one has to "
+                              "specify 'initial'"));
+    if (call.out != nullptr && call.out->dtype() != types.result) {
+        if (!can_cast(types.result, call.out->dtype(), Casting::same_kind))
+            throw TypeError(join("Cannot cast the result of ", op.name, " from dtype('",
+                                 row(types.result).name, "') to dtype('",
+                                 row(call.out->dtype()).name,
+                                 "') with casting rule 'same_kind': give out= of another dtype"));
+        types.result = call.out->dtype();
+    }
+    const ReductionForm form{wanted.op,     wanted.array.dtype(),  types.value,
+                             types.result,  call.where != nullptr, call.initial.has_value(),
+                             wanted.narrow, wanted.in_order};
+    return std::make_unique<ReductionKernel>(reduction_spec(form, types));
+}
+
+ReductionKernel& kernel_of(const Wanted& wanted) {
     static std::mutex mutex;
-    static auto* const kernels = new std::map<ReductionForm, std::unique_ptr<ReductionKernel>>;
+    static auto* const kernels = new ByteTable<ReductionKernel>;
+    const ByteKey key = wanted.key();
+    if (ReductionKernel* kernel = kernels->find(key))
+        return *kernel;
+    auto made = make_kernel(wanted);
     const std::lock_guard lock(mutex);
-    auto& kernel = (*kernels)[form];
-    if (!kernel)
-        kernel = std::make_unique<ReductionKernel>(reduction_spec(form, types));
-    return *kernel;
+    return kernels->insert(key, std::move(made));
 }
 
 // A call's kernel and arguments.
@@ -43,47 +87,24 @@ std::int64_t elements_behind(const Array& array, const ReduceCall& call) {
 }
 
 Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
-    const ReductionRow& wanted = row(op);
     if (op == Reduction::mean && call.where != nullptr)
         return prepare(Reduction::masked_mean, array, call);
-    const bool in_order = !array.device().is_cpu();
-    const bool narrow = elements_behind(array, call) < (std::int64_t{1} << 31);
-    ReductionTyping types = type_reduction(op, array.dtype(), call.dtype, narrow, in_order);
     if (call.where != nullptr && call.where->dtype() != DType::boolean)
         throw TypeError(
             join("where must be an array of bool, not ", row(call.where->dtype()).name));
-    if (call.where != nullptr && wanted.refuses_empty && !call.initial &&
-        wanted.types != ReductionTypes::place)
-        throw ValueError(join("reduction operation '", wanted.name,
-                              "' does not have an identity, so to use a where mask one has to "
-                              "specify 'initial'"));
-    if (call.out != nullptr && call.out->dtype() != types.result) {
-        if (!can_cast(types.result, call.out->dtype(), Casting::same_kind))
-            throw TypeError(join("Cannot cast the result of ", wanted.name, " from dtype('",
-                                 row(types.result).name, "') to dtype('",
-                                 row(call.out->dtype()).name,
-                                 "') with casting rule 'same_kind': give out= of another dtype"));
-        types.result = call.out->dtype();
-    }
-    const ReductionForm form{op,
-                             array.dtype(),
-                             types.value,
-                             types.result,
-                             call.where != nullptr,
-                             call.initial.has_value(),
-                             narrow,
-                             in_order};
+    const std::int64_t elements = elements_behind(array, call);
+    const bool narrow = elements < (std::int64_t{1} << 31);
     Ready ready;
-    ready.kernel = &kernel_of(form, types);
+    ready.kernel = &kernel_of({op, array, call, narrow, !array.device().is_cpu()});
     ready.add(Argument::of(array));
     if (call.where != nullptr)
         ready.add(Argument::of(*call.where));
     if (call.initial)
         ready.add(Argument::of(*call.initial));
-    if (wanted.types == ReductionTypes::moments)
+    if (row(op).types == ReductionTypes::moments)
         ready.add(Argument::of(Scalar::of(call.ddof)));
-    if (wanted.types == ReductionTypes::average)
-        ready.add(Argument::of(Scalar::of(elements_behind(array, call))));
+    if (row(op).types == ReductionTypes::average)
+        ready.add(Argument::of(Scalar::of(elements)));
     if (call.out != nullptr)
         ready.add(Argument::of(*call.out));
     return ready;

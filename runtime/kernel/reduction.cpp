@@ -11,7 +11,7 @@
 #include "runtime/kernel/waiting.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
 
 namespace quern {
 namespace {
@@ -24,17 +24,52 @@ struct Loaded {
     std::uint32_t accumulator_bytes = 0; // of a split one
 };
 
+// How large the accumulator is, as far as the text tells.
+class AccumulatorSize {
+  public:
+    explicit AccumulatorSize(const ReductionSpec& spec) : fixed_(spec.accumulator_bytes) {
+        if (fixed_ != 0)
+            return;
+        if (spec.reduce_type.empty()) {
+            param_ = static_cast<std::size_t>(spec.nin);
+            return;
+        }
+        for (const Param& param : spec.params)
+            if (spec.reduce_type == std::string_view(&param.placeholder, 1)) {
+                param_ = static_cast<std::size_t>(&param - spec.params.data());
+                return;
+            }
+        const auto named = find_dtype(spec.reduce_type);
+        fixed_ = named ? row(*named).bytes : unknown;
+        for (const DTypeRow& known : dtype_table)
+            if (spec.reduce_type == known.spelling)
+                fixed_ = known.bytes;
+    }
+    [[nodiscard]] std::uint32_t bytes(const Signature& signature) const {
+        if (fixed_ != 0)
+            return fixed_;
+        const ResolvedParam& param = signature.params[param_];
+        return param.layout ? param.layout->bytes : row(param.dtype).bytes;
+    }
+
+  private:
+    // A structure of unknown size counts as a large one.
+    static constexpr std::uint32_t unknown = reduction_shared_limit / reduction_block;
+    std::uint32_t fixed_ = 0;
+    std::size_t param_ = 0; // whose dtype it has
+};
+
 } // namespace
 
 struct ReductionKernel::State {
-    explicit State(ReductionSpec made) : spec(std::move(made)) {}
+    explicit State(ReductionSpec made) : spec(std::move(made)), accumulator(spec) {}
 
     const ReductionSpec spec;
+    const AccumulatorSize accumulator;
     mutable std::mutex mutex; // guards writing to the table and `codes`
     TypedTable<Loaded> types;
     std::vector<std::pair<std::string, std::string>> codes;
 
-    [[nodiscard]] std::uint32_t accumulator_bytes(const Signature& signature) const;
     Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const ReductionVariant& variant,
                  Device& device, void (*on_wait)(bool));
 };
@@ -50,25 +85,6 @@ const ReductionSpec& ReductionKernel::spec() const noexcept { return state_->spe
 std::vector<std::pair<std::string, std::string>> ReductionKernel::cached_codes() const {
     const std::lock_guard lock(state_->mutex);
     return state_->codes;
-}
-
-// As far as the text tells; a structure of unknown size counts as a large one.
-std::uint32_t ReductionKernel::State::accumulator_bytes(const Signature& signature) const {
-    constexpr std::uint32_t unknown = reduction_shared_limit / reduction_block;
-    if (spec.accumulator_bytes != 0)
-        return spec.accumulator_bytes;
-    if (spec.reduce_type.empty())
-        return row(signature.params[static_cast<std::size_t>(spec.nin)].dtype).bytes;
-    for (const auto& [placeholder, spelling] : signature.placeholders)
-        if (spec.reduce_type.size() == 1 && spec.reduce_type[0] == placeholder)
-            for (const DTypeRow& known : dtype_table)
-                if (known.spelling == spelling)
-                    return known.bytes;
-    for (const DTypeRow& known : dtype_table)
-        if (known.spelling == spec.reduce_type)
-            return known.bytes;
-    const auto found = find_dtype(spec.reduce_type);
-    return found ? row(*found).bytes : unknown;
 }
 
 Loaded& ReductionKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
@@ -295,7 +311,7 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     if (prepared.empty)
         return std::move(prepared.made);
     list_operands(spec, call.keepdims, prepared);
-    make_plan(spec, device, call, state.accumulator_bytes(typed.signature), prepared);
+    make_plan(spec, device, call, state.accumulator.bytes(typed.signature), prepared);
     const ByteKey key = variant_key(device, prepared.variant);
     Loaded* loaded = typed.variants.find(key);
     if (loaded != nullptr)
@@ -313,31 +329,14 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     PackedParameters parameters(spec);
     pack(spec, typed, args, *loaded, prepared, partial ? partial->address() : 0, parameters);
 
-    device.make_current();
+    const std::array<LaunchStep, 2> steps{
+        LaunchStep{loaded->function, plan.grid, plan.block},
+        LaunchStep{loaded->finish, plan.layout.split ? plan.finish_grid : 0, plan.finish_block}};
     if (settings().show_launch) [[unlikely]]
-        std::fprintf(stderr, "quern: launch %s on %s: %s, grid %u, block %u, splits %lld\n",
-                     spec.name.c_str(), device.name().c_str(), describe(plan.layout).c_str(),
-                     plan.grid, plan.block, static_cast<long long>(plan.splits));
-    {
-        const Waiting waiting(device.is_cpu() && plan.grid > 1 ? on_wait : nullptr);
-        check(device.api(),
-              device.api().cuLaunchKernel(loaded->function, plan.grid, 1, 1, plan.block, 1, 1, 0,
-                                          stream, parameters.data(), nullptr),
-              "launch kernel '", spec.name, "' with grid ", plan.grid, " and block ", plan.block,
-              " on ", device.name());
-        if (plan.layout.split)
-            check(device.api(),
-                  device.api().cuLaunchKernel(loaded->finish, plan.finish_grid, 1, 1,
-                                              plan.finish_block, 1, 1, 0, stream, parameters.data(),
-                                              nullptr),
-                  "launch the second kernel of '", spec.name, "' on ", device.name());
-    }
+        show_launch(spec, device, join(describe(plan.layout), ", splits ", plan.splits), steps[0]);
+    launch(spec, device, stream, steps, parameters, prepared.arrays, on_wait);
     if (partial)
         keep_for_graph(device, stream, std::make_shared<const Array>(std::move(*partial)));
-    MemoryPool& pool = pool_of(device);
-    for (std::size_t k = 0; k < spec.params.size(); ++k)
-        if (prepared.arrays[k] != nullptr)
-            pool.note_use(*prepared.arrays[k]->buffer().get(), stream);
     return std::move(prepared.made);
 }
 
@@ -353,7 +352,7 @@ std::string ReductionKernel::explain(std::span<const Argument> args, const Reduc
     if (prepared.empty)
         return text + "nothing to do, the result is empty";
     list_operands(spec, call.keepdims, prepared);
-    make_plan(spec, device, call, state.accumulator_bytes(typed.signature), prepared);
+    make_plan(spec, device, call, state.accumulator.bytes(typed.signature), prepared);
     const ReductionPlan& plan = prepared.plan;
     text += join(plan.outputs, " outputs of ", plan.reduced,
                  " elements\n  plan: ", describe(plan.layout), "\n  launch: ", spec.name, ", ",

@@ -3,13 +3,12 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/settings.h"
-#include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 #include "runtime/memory/copy.h"
 
-#include <cstdio>
+#include <array>
 
 namespace quern {
 namespace {
@@ -150,25 +149,14 @@ void ScanKernel::operator()(std::span<const Argument> args, const ScanCall& call
         parameters.add_pointer(room->address());
     parameters.add_nest(loaded->nest, plan);
 
-    device.make_current();
+    const std::array<LaunchStep, 2> steps{
+        LaunchStep{loaded->totals, loaded->totals != nullptr ? plan.grid : 0, plan.block},
+        LaunchStep{loaded->function, plan.grid, plan.block}};
     if (settings().show_launch) [[unlikely]]
-        std::fprintf(stderr, "quern: launch %s on %s: %s, grid %u, block %u\n", spec.name.c_str(),
-                     device.name().c_str(), describe(plan.layout).c_str(), plan.grid, plan.block);
-    {
-        const Waiting waiting(device.is_cpu() && plan.grid > 1 ? on_wait : nullptr);
-        for (const CUfunction function : {loaded->totals, loaded->function})
-            if (function != nullptr)
-                check(device.api(),
-                      device.api().cuLaunchKernel(function, plan.grid, 1, 1, plan.block, 1, 1, 0,
-                                                  call.stream, parameters.data(), nullptr),
-                      "launch kernel '", spec.name, "' with grid ", plan.grid, " and block ",
-                      plan.block, " on ", device.name());
-    }
+        show_launch(spec, device, describe(plan.layout), steps[1]);
+    launch(spec, device, call.stream, steps, parameters, prepared.arrays, on_wait);
     if (room)
         keep_for_graph(device, call.stream, std::make_shared<const Array>(std::move(*room)));
-    MemoryPool& pool = pool_of(device);
-    for (const Argument& argument : args)
-        pool.note_use(*argument.array->buffer().get(), call.stream);
 }
 
 std::string ScanKernel::explain(std::span<const Argument> args, const ScanCall& call) {
