@@ -21,6 +21,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "cpu": ("cpu", {}),
     "raw": ("cpu", ONE_THREAD),
     "compile": ("cpu", ONE_THREAD),
+    "reductions-cpu": ("cpu", ONE_THREAD),
     "device": ("cuda", {}),
 }
 
@@ -69,7 +70,7 @@ def devices() -> list[str]:
 def run_section(section: str, environment: dict[str, str]) -> list[Row]:
     """A section's rows, as far as it came; what broke is a row too."""
     process = subprocess.Popen(
-        [sys.executable, "-m", f"tests.bench.{section}"],
+        [sys.executable, "-m", f"tests.bench.{section.replace('-', '_')}"],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
