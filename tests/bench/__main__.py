@@ -23,6 +23,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "compile": ("cpu", ONE_THREAD),
     "reductions-cpu": ("cpu", ONE_THREAD),
     "device": ("cuda", {}),
+    "reductions": ("cuda", {}),
 }
 
 

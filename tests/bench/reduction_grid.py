@@ -153,10 +153,12 @@ class Cell:
 
     def values(self, seed: int = 0) -> npt.NDArray[Any]:
         """The array behind the view. One block of random numbers repeated: large arrays are made in little time."""
-        size = math.prod(self.base)
-        random = np.random.default_rng(seed)
-        block = _block(self.data, as_dtype(self), random, min(size, (1 << 20) + 7))
-        return np.resize(block, size).reshape(self.base)
+        return np.resize(self.block(seed), math.prod(self.base)).reshape(self.base)
+
+    def block(self, seed: int = 0) -> npt.NDArray[Any]:
+        """The numbers that `values` repeats."""
+        count = min(math.prod(self.base), (1 << 20) + 7)
+        return _block(self.data, as_dtype(self), np.random.default_rng(seed), count)
 
 
 def as_dtype(cell: Cell) -> np.dtype[Any]:
