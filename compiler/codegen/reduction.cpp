@@ -19,19 +19,19 @@ std::string ReductionEmitter::emit() {
     nest_struct();
     kernel_open("");
     lambdas();
-    if (!layout_.split)
+    if (!layout_.split || !cpu())
         post_lambda();
     if (cpu())
         rows() ? cpu_rows() : cpu_columns();
     else
         rows() ? gpu_rows() : gpu_columns();
     out_.close();
-    if (layout_.split) {
+    if (layout_.split && cpu()) {
         out_.blank();
         kernel_open("_finish");
         lambdas();
         post_lambda();
-        cpu() ? cpu_finish() : gpu_finish();
+        cpu_finish();
         out_.close();
     }
     return out_.take();
@@ -75,14 +75,14 @@ void ReductionEmitter::nest_struct() {
         case Kind::group_bits:
             out_.line(index_, " group_bits;");
             break;
-        case Kind::finish_bits:
-            out_.line(index_, " finish_bits;");
-            break;
         case Kind::length:
             out_.line(index_, " length;");
             break;
         case Kind::units:
             out_.line(index_, " units;");
+            break;
+        case Kind::fan:
+            out_.line(index_, " fan;");
             break;
         case Kind::splits:
             divisor("by_splits");
@@ -99,6 +99,12 @@ void ReductionEmitter::nest_struct() {
         case Kind::stride:
             out_.line(signed_, " ", name_of(field.operand), "_stride_", field.axis, ";");
             break;
+        case Kind::place:
+            out_.line(signed_, " place_", field.axis, ";");
+            break;
+        case Kind::first_place:
+            out_.line(signed_, " first_place;");
+            break;
         case Kind::start:
             out_.line(signed_, " ", name_of(field.operand), "_start;");
             break;
@@ -114,7 +120,8 @@ void ReductionEmitter::kernel_open(std::string_view suffix) {
         list += join("const CIndexer<", layout_.ndim(), "> ", own("in_indexer"),
                      ", const CIndexer<", int{layout_.kept_ndim}, "> ", own("out_indexer"), ", ");
     if (layout_.split)
-        list += join("_type_reduce* ", own("partial"), ", ");
+        list += join("_type_reduce* ", own("partial"), ", ",
+                     cpu() ? "" : join("unsigned int* ", own("tickets"), ", "));
     out_.open("extern \"C\" __global__ void ",
               cpu() ? "" : join("__launch_bounds__(", reduction_block, ") "), spec_.name, suffix,
               "(", list, "const ", own("nest_type"), " ", own("nest"), ")");

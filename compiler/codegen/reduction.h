@@ -18,15 +18,17 @@ struct ReductionField {
         shift,
         share,
         group_bits,
-        finish_bits,
-        length,      // extent of the fastest axis
-        units,       // CPU: tiles * splits
+        length, // extent of the fastest axis
+        units,  // CPU: tiles * splits
+        fan,
         splits,      // divisor: three words
         packs,       // divisor by the packs along the fastest axis
         tiles_along, // divisor by the tiles along the fastest axis
         extent,      // divisor by the extent of `axis`
         stride,      // of `operand` along `axis`, bytes, signed
         start,       // of `operand`, bytes, signed
+        place,       // from an element to the next along `axis`, signed
+        first_place, // signed
     };
     Kind kind;
     std::int16_t operand = 0, axis = 0;
@@ -44,7 +46,8 @@ struct ReductionVariant {
     std::vector<RawLayout> raw; // one per raw parameter, in order
 };
 
-// The complete text. Its kernel has the spec's name; a split one is finished by NAME_finish.
+// The complete text. Its kernel has the spec's name. Where blocks share an output, the last of them
+// finishes it on GPUs, a second kernel NAME_finish on the CPU.
 [[nodiscard]] std::string emit_reduction(const ReductionSpec& spec, const Signature& signature,
                                          const ReductionVariant& variant);
 

@@ -45,8 +45,11 @@ class ReductionEmitter : private FoldEmitter {
     // GPU
     void gpu_rows();
     void gpu_columns();
-    void gpu_finish();
     void split_block();
+    void declare_parts(const std::string& places);
+    void finish(const std::string& places);
+    [[nodiscard]] std::string places(int begin, int end) const;
+    [[nodiscard]] std::string clamped(const std::string& index, const std::string& end) const;
     void each_batch(std::string_view variable, int count);
     void load_batch(const std::string& batch, const std::string& base, const std::string& from,
                     const std::string& to);

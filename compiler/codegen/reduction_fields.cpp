@@ -30,13 +30,19 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     if (layout.split) {
         add(Kind::chunk);
         add(Kind::splits);
-        add(Kind::finish_bits);
+        if (!cpu)
+            add(Kind::fan);
     }
     if (!rows)
         add(Kind::tiles_along);
     for (int d = 0; d < layout.ndim(); ++d)
         if (d != 0 && d != layout.kept_ndim)
             add(Kind::extent, d);
+    if (layout.scattered) {
+        add(Kind::first_place);
+        for (int d = layout.kept_ndim; d < layout.ndim(); ++d)
+            add(Kind::place, d);
+    }
     for (int k = 0; k < layout.operand_count; ++k) {
         add(Kind::start, 0, k);
         for (int d = 0; d < layout.ndim(); ++d)
@@ -86,14 +92,14 @@ template <class Word> std::size_t pack(const std::vector<ReductionField>& fields
         case Kind::group_bits:
             put(plan.group_bits);
             break;
-        case Kind::finish_bits:
-            put(plan.finish_bits);
-            break;
         case Kind::length:
             put(plan.shape[static_cast<std::size_t>(fastest)]);
             break;
         case Kind::units:
             put(plan.tiles * plan.splits);
+            break;
+        case Kind::fan:
+            put(plan.fan);
             break;
         case Kind::splits:
             put_divisor(plan.splits);
@@ -109,6 +115,12 @@ template <class Word> std::size_t pack(const std::vector<ReductionField>& fields
             break;
         case Kind::stride:
             put(plan.stride(field.operand, field.axis));
+            break;
+        case Kind::place:
+            put(plan.place[static_cast<std::size_t>(field.axis)]);
+            break;
+        case Kind::first_place:
+            put(plan.first_place);
             break;
         case Kind::start:
             put(plan.start[static_cast<std::size_t>(field.operand)]);

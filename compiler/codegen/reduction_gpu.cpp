@@ -26,7 +26,7 @@ void ReductionEmitter::each_batch(std::string_view variable, int count) {
 void ReductionEmitter::declare_batch(int count) {
     for (const OperandRef& ref : inputs_)
         out_.line("quern::Pack<", type(ref), ", ",
-                  access(ref) == Access::contiguous ? int{layout_.lanes} : 1, "> ",
+                  access(ref) == Access::contiguous ? layout_.lanes * layout_.spread : 1, "> ",
                   own("pack_" + name(ref)), "[", count, "];");
 }
 
@@ -36,7 +36,10 @@ void ReductionEmitter::load_batch(const std::string& batch, const std::string& b
     for (const OperandRef& ref : inputs_) {
         const std::string pack = join(own("pack_" + name(ref)), "[", batch, "]"),
                           start = own("from_" + name(ref));
-        if (access(ref) == Access::contiguous)
+        if (access(ref) == Access::contiguous && layout_.spread > 1) // whole packs, always
+            out_.line(pack, ".load(", start, " + ", base, " * ", int{layout_.spread}, " - ",
+                      int{layout_.phase}, ", 0, ", layout_.lanes * layout_.spread, ");");
+        else if (access(ref) == Access::contiguous)
             out_.line(pack, ".load(", start, " + ", base, ", ", from, ", ", to, ");");
         else if (access(ref) == Access::repeated)
             out_.line(pack, "[0] = *", start, ";");
@@ -57,9 +60,12 @@ void ReductionEmitter::accumulate_batch(const std::string& batch, const std::str
                   " < ", own("last"), "[", batch, "])");
     else
         out_.open();
+    const std::string lane = layout_.spread > 1 ? join(own("lane"), " * ", int{layout_.spread},
+                                                       " + ", int{layout_.phase})
+                                                : own("lane");
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "& ", name(ref), " = ", own("pack_" + name(ref)), "[", batch,
-                  "][", access(ref) == Access::contiguous ? own("lane") : "0", "];");
+                  "][", access(ref) == Access::contiguous ? lane : "0", "];");
     const std::string place = join(position, position_step);
     accumulate(join(accumulators, "[", own("lane"), " % ", accumulator_count, "]"), place, row);
     out_.close();
@@ -73,10 +79,11 @@ void ReductionEmitter::gpu_rows() {
     const int batch = by_rows      ? layout_.batch_rows
                       : lanes == 1 ? 2 * reduction_batch
                                    : reduction_batch;
-    const int accumulators = by_rows ? 1 : std::min(lanes, 4);
+    const int accumulators =
+        by_rows ? 1 : std::min(lanes, spec_.accumulator_bytes >= heavy_accumulator ? 2 : 4);
     const std::string b = own("b");
-    out_.line("__shared__ quern::Slots<_type_reduce, ", reduction_block / 32, "> ", own("slots"),
-              ";");
+    out_.line("__shared__ quern::Slots<_type_reduce, ",
+              layout_.split ? reduction_block : reduction_block / 32, "> ", own("slots"), ";");
     split_block();
     out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("group_bits"), ", ",
               own("thread"), " = threadIdx.x & (", own("group"), " - 1), ", own("lines"),
@@ -113,21 +120,15 @@ void ReductionEmitter::gpu_rows() {
     if (spec_.uses_position)
         out_.line(signed_, " ", own("at"), "[", batch, "];");
     each_batch(b, batch);
-    const auto inside = [&] {
-        if (by_rows) {
-            out_.line("const ", index_, " ", own("here"), " = ", own("row"), " + ", b, " * ",
-                      own("lines"), ";");
-            out_.open("if (", own("here"), " < ", nest("outputs"), ")");
-        } else {
-            out_.line("const ", index_, " ", own("step"), " = ", own("turn"), " + ", b, " * ",
-                      own("group"), ";");
-            out_.open("if (", own("step"), " < ", stop, ")");
-        }
-    };
-    inside();
+    const std::string next = by_rows ? join(own("row"), " + ", b, " * ", own("lines"))
+                                     : join(own("turn"), " + ", b, " * ", own("group")),
+                      past = by_rows ? nest("outputs") : stop;
     if (by_rows) {
+        out_.line("const ", index_, " ", own("here"), " = ", clamped(next, past), ";");
         row_pointers();
         out_.line("const ", index_, " ", own("step"), " = ", own("turn"), ";");
+    } else {
+        out_.line("const ", index_, " ", own("step"), " = ", clamped(next, past), ";");
     }
     std::string column = own("step");
     if (m > 1) {
@@ -161,23 +162,32 @@ void ReductionEmitter::gpu_rows() {
         out_.line(own("last"), "[", b, "] = static_cast<int>(min(", as_signed(nest("length")),
                   " - ", own("base"), ", ", as_signed(join(lanes)), "));");
     }
-    if (spec_.uses_position)
+    if (layout_.scattered)
+        out_.line(own("at"), "[", b, "] = ", nest("first_place"), places(n, n + m - 1), " + ",
+                  own("base"), " * ", nest(join("place_", n + m - 1)), ";");
+    else if (spec_.uses_position)
         out_.line(own("at"), "[", b, "] = ",
                   m > 1 ? join(as_signed(own("run")), " * ", as_signed(nest("length")), " + ") : "",
                   own("base"), ";");
     load_batch(b, own("base"), layout_.masked ? join(own("first"), "[", b, "]") : "0",
                layout_.masked ? join(own("last"), "[", b, "]") : join(lanes));
     out_.close();
-    out_.close();
 
     each_batch(b, batch);
-    inside();
-    accumulate_batch(b, by_rows ? join("(&", own("sum"), "[", b, "])") : own("sum"), accumulators,
-                     join(own("at"), "[", b, "]"), " + " + own("lane"), own("here"));
+    if (by_rows)
+        out_.line("const ", index_, " ", own("here"), " = ", next, ";");
+    out_.open("if (", by_rows ? own("here") : next, " < ", past, ")");
+    accumulate_batch(
+        b, by_rows ? join("(&", own("sum"), "[", b, "])") : own("sum"), accumulators,
+        join(own("at"), "[", b, "]"),
+        join(" + ", own("lane"), layout_.scattered ? " * " + nest(join("place_", n + m - 1)) : ""),
+        own("here"));
     out_.close();
     out_.close();
     out_.close();
 
+    if (layout_.split)
+        declare_parts("1");
     each_batch(b, by_rows ? batch : 1);
     out_.line("_type_reduce ", own("own"), " = ", widened(join(own("sum"), "[", b, "]")), ";");
     for (int k = 1; !by_rows && k < accumulators; ++k)
@@ -188,8 +198,46 @@ void ReductionEmitter::gpu_rows() {
     out_.line("const ", index_, " ", own("mine"), " = ", own("row"), " + ", b, " * ", own("lines"),
               ";");
     out_.line("if (", own("thread"), " == 0 && ", own("mine"), " < ", nest("outputs"), ") ",
-              result(own("mine"), own("all")));
+              layout_.split ? join(own("parts"), "[", own("part"), "] = ", own("all"), ";")
+                            : join(own("post"), "(", own("mine"), ", ", own("all"), ");"));
     out_.close();
+    if (!layout_.split)
+        return;
+    out_.open("const auto ", own("put"), " = [&](unsigned int, const _type_reduce& total)");
+    out_.line(own("post"), "(", own("tile"), ", total);");
+    out_.close(";");
+    finish("1u");
+}
+
+// The blocks that share a tile join what they found: own(put)(place, total) is called in one.
+void ReductionEmitter::finish(const std::string& places) {
+    const std::string splits = nest("by_splits.divisor");
+    out_.line("quern::finish(", own("parts"), ", ", own("tickets"), " + ", own("tile"), " * (",
+              own("groups"), " + 1), ", own("part"), ", ", splits, ", ", nest("fan"), ", ", places,
+              ", ", identity(), ", ", own("join"), ", ", own("slots"), ", ", own("put"), ");");
+}
+
+// own(parts): this tile's partial results, `places` of each part, then those of groups of parts.
+void ReductionEmitter::declare_parts(const std::string& places) {
+    const std::string splits = nest("by_splits.divisor");
+    out_.line("const ", index_, " ", own("groups"), " = (", splits, " + ", nest("fan"), " - 1) / ",
+              nest("fan"), ";");
+    out_.line("_type_reduce* const ", own("parts"), " = ", own("partial"),
+              " + static_cast<size_t>(", own("tile"), ") * (", splits, " + ", own("groups"), ") * ",
+              places, ";");
+}
+
+// How far the place of a reduced element is from the first one's.
+std::string ReductionEmitter::places(int begin, int end) const {
+    std::string sum;
+    for (int d = begin; d < end; ++d)
+        sum += join(" + ", as_signed(own(join("at_", d))), " * ", nest(join("place_", d)));
+    return sum;
+}
+
+// Loads may reach past the end, joins may not: every load is made at once, the last ones again.
+std::string ReductionEmitter::clamped(const std::string& index, const std::string& end) const {
+    return join("min(", index, ", ", end, " - 1)");
 }
 
 void ReductionEmitter::gpu_columns() {
@@ -235,23 +283,23 @@ void ReductionEmitter::gpu_columns() {
               own("turn"), " < ", own("stop"), "; ", own("turn"), " += ", batch, " * ",
               own("lines"), ")");
     declare_batch(batch);
-    const auto inside = [&] {
-        out_.line("const ", index_, " ", own("step"), " = ", own("turn"), " + ", b, " * ",
-                  own("lines"), ";");
-        out_.open("if (", own("step"), " < ", own("stop"), ")");
-    };
+    if (layout_.scattered)
+        out_.line(signed_, " ", own("at"), "[", batch, "];");
+    const std::string next = join(own("turn"), " + ", b, " * ", own("lines"));
     each_batch(b, batch);
-    inside();
+    out_.line("const ", index_, " ", own("step"), " = ", clamped(next, own("stop")), ";");
     split_axes(own("step"), n, n + m, "_step");
+    if (layout_.scattered)
+        out_.line(own("at"), "[", b, "] = ", nest("first_place"), places(n, n + m), ";");
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "* const ", own("from_" + name(ref)), " = ",
                   at_byte(own("line_" + name(ref)), "0" + offset(ref, n, n + m)), ";");
     load_batch(b, own("base"), own("low"), own("high"));
     out_.close();
-    out_.close();
 
     each_batch(b, batch);
-    inside();
+    out_.line("const ", index_, " ", own("step"), " = ", next, ";");
+    out_.open("if (", own("step"), " < ", own("stop"), ")");
     out_.line("#pragma unroll");
     out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++", own("lane"),
               ")");
@@ -264,7 +312,8 @@ void ReductionEmitter::gpu_columns() {
     if (layout_.masked)
         out_.open("if (", own("lane"), " >= ", own("low"), " && ", own("lane"), " < ", own("high"),
                   ")");
-    accumulate(join(own("sum"), "[", own("lane"), "]"), own("step"), row);
+    accumulate(join(own("sum"), "[", own("lane"), "]"),
+               layout_.scattered ? join(own("at"), "[", b, "]") : own("step"), row);
     if (layout_.masked)
         out_.close();
     out_.close();
@@ -300,59 +349,69 @@ void ReductionEmitter::gpu_columns() {
     out_.close();
     out_.close();
     out_.close();
-    const auto row_at = [&](const std::string& position) {
-        out_.line("const ", index_, " ", own("row"), " = ", own("outer"), " * ", nest("length"),
-                  " + ", position, ";");
+    const std::string row_of_place = join(own("outer"), " * ", nest("length"), " + ", own("place"));
+    const auto write = [&](const std::string& value) { // own(place) along the fastest axis
+        out_.line("const ", index_, " ", own("row"), " = ", row_of_place, ";");
+        out_.line(own("post"), "(", own("row"), ", ", value, ");");
+    };
+    const auto place_of = [&](const std::string& k) { // k counts from the tile's first lane
+        out_.line("const ", signed_, " ", own("place"), " = ", own("base"), " + ", as_signed(k),
+                  " - ", as_signed(join(own("column"), " * ", lanes)), ";");
+    };
+    const std::string in_row = join(layout_.masked ? own("place") + " >= 0 && " : "", own("place"),
+                                    " < ", as_signed(nest("length")));
+    if (layout_.split) {
+        out_.line("const unsigned int ", own("places"), " = ", own("width"), " * ", lanes, ";");
+        declare_parts(own("places"));
+    }
+    const auto part_at = [&](const std::string& place) {
+        return join(own("parts"), "[static_cast<size_t>(", own("part"), ") * ", own("places"),
+                    " + ", place, "]");
     };
     if (lanes == 1) {
         out_.open("if (", own("line"), " == 0 && ", own("alive"), ")");
-        row_at(own("base"));
-        out_.line(result(own("row"), own("own") + "[0]"));
+        if (layout_.split) {
+            out_.line(part_at(own("column")), " = ", own("own"), "[0];");
+        } else {
+            out_.line("const ", signed_, " ", own("place"), " = ", own("base"), ";");
+            write(own("own") + "[0]");
+        }
         out_.close();
-        return;
+    } else {
+        // Through shared memory once more, so that neighbouring threads write neighbouring outputs.
+        const std::string pitch = join(lanes + 1);
+        out_.line("__syncthreads();");
+        out_.open("if (", own("line"), " == 0)");
+        each_lane([&] {
+            out_.line(own("slots"), "[", own("column"), " * ", pitch, " + ", own("lane"),
+                      "] = ", mine, ";");
+        });
+        out_.close();
+        out_.line("__syncthreads();");
+        out_.open("for (", index_, " ", own("k"), " = threadIdx.x; ", own("k"), " < ", own("width"),
+                  " * ", lanes, "; ", own("k"), " += blockDim.x)");
+        const std::string value = join(own("slots"), "[", own("k"), " / ", lanes, " * ", pitch,
+                                       " + ", own("k"), " % ", lanes, "]");
+        if (layout_.split) {
+            out_.line(part_at(own("k")), " = ", value, ";");
+        } else {
+            place_of(own("k"));
+            out_.open("if (", in_row, ")");
+            write(value);
+            out_.close();
+        }
+        out_.close();
     }
-    // Through shared memory once more, so that neighbouring threads write neighbouring outputs.
-    const std::string pitch = join(lanes + 1);
-    out_.line("__syncthreads();");
-    out_.open("if (", own("line"), " == 0)");
-    each_lane([&] {
-        out_.line(own("slots"), "[", own("column"), " * ", pitch, " + ", own("lane"), "] = ", mine,
-                  ";");
-    });
+    if (!layout_.split)
+        return;
+    out_.open("const auto ", own("put"), " = [&](unsigned int ", own("k"),
+              ", const _type_reduce& total)");
+    place_of(own("k"));
+    out_.open("if (", in_row, ")");
+    write("total");
     out_.close();
-    out_.line("__syncthreads();");
-    out_.open("for (", index_, " ", own("k"), " = threadIdx.x; ", own("k"), " < ", own("width"),
-              " * ", lanes, "; ", own("k"), " += blockDim.x)");
-    out_.line("const ", signed_, " ", own("place"), " = ", own("base"), " + ", as_signed(own("k")),
-              " - ", as_signed(join(own("column"), " * ", lanes)), ";");
-    out_.open("if (", layout_.masked ? own("place") + " >= 0 && " : "", own("place"), " < ",
-              as_signed(nest("length")), ")");
-    row_at(own("place"));
-    out_.line(result(own("row"), join(own("slots"), "[", own("k"), " / ", lanes, " * ", pitch,
-                                      " + ", own("k"), " % ", lanes, "]")));
-    out_.close();
-    out_.close();
-}
-
-// The second kernel: some threads for each output, over its partial results.
-void ReductionEmitter::gpu_finish() {
-    out_.line("__shared__ quern::Slots<_type_reduce, ", reduction_block / 32, "> ", own("slots"),
-              ";");
-    out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("finish_bits"), ", ",
-              own("thread"), " = threadIdx.x & (", own("group"), " - 1);");
-    out_.line("const ", index_, " ", own("row"), " = blockIdx.x * (blockDim.x >> ",
-              nest("finish_bits"), ") + (threadIdx.x >> ", nest("finish_bits"), ");");
-    out_.line("_type_reduce ", own("sum"), " = ", identity(), ";");
-    out_.open("if (", own("row"), " < ", nest("outputs"), ")");
-    out_.line("for (", index_, " ", own("part"), " = ", own("thread"), "; ", own("part"), " < ",
-              nest("by_splits.divisor"), "; ", own("part"), " += ", own("group"), ") ", own("sum"),
-              " = ", own("join"), "(", own("sum"), ", ", own("partial"), "[static_cast<size_t>(",
-              own("row"), ") * ", nest("by_splits.divisor"), " + ", own("part"), "]);");
-    out_.close();
-    out_.line(own("sum"), " = quern::join_threads(", own("sum"), ", ", nest("finish_bits"), ", ",
-              own("join"), ", ", own("slots"), ");");
-    out_.line("if (", own("thread"), " == 0 && ", own("row"), " < ", nest("outputs"), ") ",
-              own("post"), "(", own("row"), ", ", own("sum"), ");");
+    out_.close(";");
+    finish(own("places"));
 }
 
 } // namespace quern

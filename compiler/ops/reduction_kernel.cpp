@@ -8,14 +8,15 @@
 
 namespace quern {
 
-ReductionSpec reduction_spec(const ReductionForm& form, const ReductionTyping& types) {
-    const ReductionRow& wanted = row(form.op);
+ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool has_where,
+                             bool has_initial) {
+    const ReductionRow& wanted = row(op);
     const bool floating =
         row(types.value).kind == Kind::floating || row(types.value).kind == Kind::complex;
     std::string inputs = "T x";
-    if (form.has_where)
+    if (has_where)
         inputs += ", bool mask";
-    if (form.has_initial)
+    if (has_initial)
         inputs += join(", ", row(types.value).name, " initial");
     if (wanted.types == ReductionTypes::moments)
         inputs += ", float64 ddof";
@@ -37,7 +38,7 @@ ReductionSpec reduction_spec(const ReductionForm& form, const ReductionTyping& t
             map += wanted.map[k];
     }
     std::string skip;
-    if (form.has_where)
+    if (has_where)
         skip = "!mask";
     if (wanted.skips_nan && floating)
         skip += join(skip.empty() ? "" : " || ", "quern::is_nan(", element, ")");
@@ -45,7 +46,7 @@ ReductionSpec reduction_spec(const ReductionForm& form, const ReductionTyping& t
         map = join("(", skip, ") ? quern_inner(", wanted.start, ") : quern_inner(", map, ")");
 
     std::string post = join("y = quern::convert<quern_result>(", wanted.post, ")");
-    if (form.has_initial)
+    if (has_initial)
         post = join("const _type_reduce b = static_cast<_type_reduce>(initial); a = (", wanted.join,
                     "); ", post);
 
@@ -69,7 +70,7 @@ ReductionSpec reduction_spec(const ReductionForm& form, const ReductionTyping& t
     spec.inner_type = types.inner;
     spec.inner_steps = types.inner_steps;
     spec.accumulator_bytes = types.accumulator_bytes;
-    spec.refuses_empty = wanted.refuses_empty && !form.has_initial;
+    spec.refuses_empty = wanted.refuses_empty && !has_initial;
     return spec;
 }
 

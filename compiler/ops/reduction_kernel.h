@@ -5,13 +5,7 @@
 
 namespace quern {
 
-// What decides such a kernel's text.
-struct ReductionForm {
-    Reduction op;
-    DType in, value, result;
-    bool has_where, has_initial, narrow, in_order;
-};
-
-[[nodiscard]] ReductionSpec reduction_spec(const ReductionForm& form, const ReductionTyping& types);
+[[nodiscard]] ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types,
+                                           bool has_where, bool has_initial);
 
 } // namespace quern

@@ -25,6 +25,12 @@ DType accumulating(DType dtype) { // two-byte floats in float
     return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
 }
 
+// Do its values fit an int or a float, in which threads of GPUs compare them?
+bool has_candidate(DType dtype) {
+    return row(dtype).kind == Kind::floating ? row(dtype).bytes <= 4
+                                             : is_integer(dtype) && row(dtype).bytes <= 2;
+}
+
 DType real_of(DType dtype) {
     return dtype == DType::complex64    ? DType::float32
            : dtype == DType::complex128 ? DType::float64
@@ -34,7 +40,7 @@ DType real_of(DType dtype) {
 } // namespace
 
 ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype, bool narrow,
-                               bool in_order) {
+                               Meeting meeting) {
     const ReductionRow& wanted = row(op);
     ReductionTyping types;
     types.value = dtype.value_or(in);
@@ -58,7 +64,10 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
     case ReductionTypes::same:
         types.result = types.value;
         accumulate_in(types.value);
+        if (meeting != Meeting::lanes && is_integer(types.value) && row(types.value).bytes <= 2)
+            types.inner = "int";
         if (op == Reduction::ptp) {
+            types.inner.clear();
             if (types.value == DType::boolean)
                 throw TypeError("numpy boolean subtract, the `-` operator, is not supported, use "
                                 "the bitwise_xor, the `^` operator, or the logical_xor function "
@@ -78,9 +87,11 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         types.accumulator = "quern::Placed<quern_value>";
         if (narrow)
             types.inner = "quern::Placed<quern_value, int>";
-        if (narrow && in_order && is_integer(types.value) && row(types.value).bytes <= 2)
-            types.inner = join("quern::PlacedInOrder<",
-                               wanted.join.find("greatest") != std::string_view::npos, ">");
+        if (narrow && meeting != Meeting::lanes && !wanted.skips_nan && has_candidate(types.value))
+            types.inner = join("quern::Candidate<",
+                               row(types.value).kind == Kind::floating ? "float, " : "int, ",
+                               wanted.join.find("greatest") != std::string_view::npos, ", ",
+                               meeting == Meeting::rising, ">");
         types.accumulator_bytes = 8 + std::max<std::uint32_t>(row(types.value).bytes, 8);
         break;
     case ReductionTypes::count:
@@ -116,10 +127,15 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         types.result = real_of(types.value);
         const DType part = accumulating(types.result);
         const bool complex = row(types.value).kind == Kind::complex;
-        types.accumulator =
-            join(complex ? "quern::ComplexMoments<" : "quern::Moments<", row(part).spelling, ">");
+        const auto type = [&](std::string_view name) {
+            const std::string own = join("quern::", name, "<", row(part).spelling, ">");
+            return complex ? join("quern::OfParts<", own, ">") : own;
+        };
+        types.accumulator = type("Moments");
         types.accumulator_bytes =
-            (complex ? 2 : 1) * (8 + 3 * std::max<std::uint32_t>(8, row(part).bytes));
+            (complex ? 2 : 1) * (8 + 2 * std::max<std::uint32_t>(4, row(part).bytes));
+        types.inner = type("Shifted");
+        types.inner_steps = std::int64_t{1} << 30;
         break;
     }
     }

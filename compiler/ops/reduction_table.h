@@ -71,8 +71,8 @@ inline constexpr std::array reduction_table{
     ReductionRow{Reduction::ptp,           "ptp",           ReductionTypes::same,    true,  false, "quern_part(v)",                   "quern::widened(a, b)",        "a.high - a.low",                 "quern_part()"},
     ReductionRow{Reduction::any,           "any",           ReductionTypes::truth,   false, false, "v",                              "a || b",                      "a",                              "false"},
     ReductionRow{Reduction::all,           "all",           ReductionTypes::truth,   false, false, "v",                              "a && b",                      "a",                              "true"},
-    ReductionRow{Reduction::argmax,        "argmax",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.place()",                        "quern_part(quern::Limits<quern_value>::low())"},
-    ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::least(a, b)",          "a.place()",                        "quern_part(quern::Limits<quern_value>::high())"},
+    ReductionRow{Reduction::argmax,        "argmax",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.first_place()",                  "quern_part(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::least(a, b)",          "a.first_place()",                  "quern_part(quern::Limits<quern_value>::high())"},
     ReductionRow{Reduction::count_nonzero, "count_nonzero", ReductionTypes::count,   false, false, "quern::convert<bool>(v)",        "a + b",                       "a",                              "0"},
     ReductionRow{Reduction::mean,          "mean",          ReductionTypes::average, false, false, "v",                              "a + b",                       "quern::ratio(a, count)",   "0"},
     ReductionRow{Reduction::masked_mean,   "masked_mean",   ReductionTypes::counted, false, false, "quern_inner(v)",                  "a + b",                       "a.mean()",                       "quern_part()"},
@@ -112,9 +112,13 @@ struct ReductionTyping {
     std::uint32_t accumulator_bytes = 8;
 };
 
-// `dtype`: what the caller asked to compute in. `narrow`: positions fit 31 bits. `in_order`: a
-// thread's own sum meets its elements in order, as on GPUs. Throws TypeError where NumPy does.
+// How a thread meets its elements: side by side in vector lanes (CPU), or one after another, in
+// any order or from the first to the last.
+enum class Meeting : std::uint8_t { lanes, any, rising };
+
+// `dtype`: what the caller asked to compute in. `narrow`: positions fit 31 bits. Throws TypeError
+// where NumPy does.
 [[nodiscard]] ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtype,
-                                             bool narrow, bool in_order);
+                                             bool narrow, Meeting meeting);
 
 } // namespace quern

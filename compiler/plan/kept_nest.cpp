@@ -57,6 +57,25 @@ bool further_out(const KeptNest& nest, std::span<const Operand> operands, int a,
 
 } // namespace
 
+void KeptNest::count_places() {
+    has_place = true;
+    std::int64_t count = 1;
+    for (int d = ndim - 1; d >= 0; --d) {
+        place[d] = d < kept ? 0 : count;
+        count *= d < kept ? 1 : extent[d];
+    }
+}
+
+bool KeptNest::places_in_order() const {
+    std::int64_t count = 1;
+    for (int d = ndim - 1; d >= kept; --d) {
+        if (place[d] != count && extent[d] > 1)
+            return false;
+        count *= extent[d];
+    }
+    return true;
+}
+
 void KeptNest::order_axes(std::span<const Operand> given, int begin, int end) {
     for (int d = begin + 1; d < end; ++d)
         for (int e = d; e > begin && further_out(*this, given, e, e - 1) &&

@@ -22,6 +22,9 @@ struct KeptNest : Nest {
     void expand(std::span<const std::int64_t> shape, std::uint64_t walked,
                 std::span<const Operand> given, bool keep_ones, bool nothing);
     // Sorts the axes [begin, end) by the strides of the inputs, then of the outputs.
+    // Counts the places of walked elements in C order, before axes are ordered.
+    void count_places();
+    [[nodiscard]] bool places_in_order() const; // do they still count up, one by one?
     void order_axes(std::span<const Operand> given, int begin, int end);
     // Is the fastest axis of the inputs a walked one?
     [[nodiscard]] bool walks_fastest(std::span<const Operand> given) const;

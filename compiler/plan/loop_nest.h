@@ -26,10 +26,13 @@ struct Nest {
     int operands = 0;
     std::array<std::int64_t, max_plan_ndim> extent;
     std::array<std::array<std::int64_t, max_plan_ndim>, max_operands> stride;
+    bool has_place = false; // somebody looks at the places of elements, which are
+    std::array<std::int64_t, max_plan_ndim> place; // this far apart along each axis
 
     void drop(int axis) {
         for (int d = axis; d + 1 < ndim; ++d) {
             extent[d] = extent[d + 1];
+            place[d] = place[d + 1];
             for (int k = 0; k < operands; ++k)
                 stride[k][d] = stride[k][d + 1];
         }
@@ -37,6 +40,7 @@ struct Nest {
     }
     void swap_axes(int a, int b) {
         std::swap(extent[a], extent[b]);
+        std::swap(place[a], place[b]);
         for (int k = 0; k < operands; ++k)
             std::swap(stride[k][a], stride[k][b]);
     }
@@ -50,12 +54,13 @@ struct Nest {
     // end.
     int merge_axes(int begin, int end) {
         for (int d = end - 2; d >= begin; --d) {
-            bool mergeable = true;
+            bool mergeable = !has_place || place[d] == place[d + 1] * extent[d + 1];
             for (int k = 0; mergeable && k < operands; ++k)
                 mergeable = stride[k][d] == stride[k][d + 1] * extent[d + 1];
             if (!mergeable)
                 continue;
             extent[d] *= extent[d + 1];
+            place[d] = place[d + 1];
             for (int k = 0; k < operands; ++k)
                 stride[k][d] = stride[k][d + 1];
             drop(d + 1);

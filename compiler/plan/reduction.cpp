@@ -22,7 +22,7 @@ bool has_nothing(const ReductionRequest& request) {
 // An axis that every input runs backwards is turned around.
 void turn_axes(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
     for (int d = 0; d < nest.ndim; ++d) {
-        if (d < nest.kept ? request.keep_kept_order : request.keep_reduced_order)
+        if (d < nest.kept ? request.keep_kept_order : request.uses_place && !nest.has_place)
             continue;
         bool backwards = false, forwards = false;
         for (int k = 0; k < nest.operands; ++k) {
@@ -34,6 +34,10 @@ void turn_axes(const ReductionRequest& request, KeptNest& nest, ReductionPlan& p
         for (int k = 0; k < nest.operands; ++k) {
             plan.start[k] += nest.stride[k][d] * (nest.extent[d] - 1);
             nest.stride[k][d] = -nest.stride[k][d];
+        }
+        if (nest.has_place) {
+            plan.first_place += nest.place[d] * (nest.extent[d] - 1);
+            nest.place[d] = -nest.place[d];
         }
     }
 }
@@ -126,6 +130,14 @@ bool exceeds(const ReductionRequest& request, const ReductionPlan& plan) {
     return request.most_steps > 0 && plan.steps > request.most_steps;
 }
 
+// Blocks that should share an output of `tiles`: several for each place on the chip while each has
+// much to do, so that none finishes long after the others.
+std::int64_t sharers(std::int64_t blocks, std::int64_t tiles, std::int64_t steps,
+                     std::int64_t unit) {
+    return std::max(std::min(ceil_div(4 * blocks, tiles), steps / (32 * unit)),
+                    std::min(ceil_div(blocks, tiles), steps / (8 * unit)));
+}
+
 // Cuts `steps` for `wanted` blocks, each a multiple of `unit`.
 void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int64_t unit,
                  ReductionPlan& plan) {
@@ -139,18 +151,56 @@ void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int6
     plan.layout.split = plan.splits > 1;
 }
 
+// Small elements of an even step: whole packs are read, of which some lanes are elements.
+bool choose_spread(const KeptNest& nest, const ReductionRequest& request, ReductionPlan& plan,
+                   int axis) {
+    ReductionLayout& layout = plan.layout;
+    std::int64_t spread = 0, first = 0;
+    std::uint32_t item = 0;
+    for (int k = 0; k < nest.operands; ++k) {
+        const Operand& operand = request.operands[k];
+        if (operand.output || layout.access[k] == Access::repeated)
+            continue;
+        const std::int64_t step = nest.stride[k][axis] / operand.item_bytes;
+        const auto begin = static_cast<std::int64_t>(
+            (operand.address + static_cast<std::uint64_t>(plan.start[k])) % 16);
+        if (nest.stride[k][axis] % operand.item_bytes != 0 || operand.item_bytes > 2 ||
+            (step != 2 && step != 4) || begin % operand.item_bytes != 0 ||
+            (spread != 0 && (step != spread || operand.item_bytes != item || begin != first)))
+            return false;
+        for (int d = 0; d < nest.ndim; ++d)
+            if (d != axis && nest.stride[k][d] % 16 != 0)
+                return false;
+        spread = step, first = begin, item = operand.item_bytes;
+    }
+    if (spread == 0 || nest.extent[axis] < 64)
+        return false;
+    layout.spread = static_cast<std::uint8_t>(spread);
+    layout.phase = static_cast<std::uint8_t>(first / item % spread);
+    layout.lanes = static_cast<std::uint8_t>(16 / item / spread);
+    plan.shift = first / item / spread;
+    layout.masked = plan.shift > 0 || nest.extent[axis] % layout.lanes != 0;
+    for (int k = 0; k < nest.operands; ++k)
+        if (!request.operands[k].output && layout.access[k] == Access::strided)
+            layout.access[k] = Access::contiguous;
+    return true;
+}
+
 constexpr int blocks_a_processor = 2048 / reduction_block;
 
 void plan_gpu_rows(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
     ReductionLayout& layout = plan.layout;
     const int axis = nest.ndim - 1;
-    int shift = 0;
-    layout.lanes = static_cast<std::uint8_t>(choose_lanes(nest, request, plan, axis, 16, shift));
     const std::int64_t length = nest.extent[axis];
-    plan.shift = shift;
-    layout.masked = shift > 0 || length % layout.lanes != 0;
-    if (layout.lanes * smallest_item(nest, request, plan) < 16 && length >= 64 &&
-        drifts_together(nest, request, plan, axis)) {
+    if (!choose_spread(nest, request, plan, axis)) {
+        int shift = 0;
+        layout.lanes =
+            static_cast<std::uint8_t>(choose_lanes(nest, request, plan, axis, 16, shift));
+        plan.shift = shift;
+        layout.masked = shift > 0 || length % layout.lanes != 0;
+    }
+    if (layout.spread == 1 && layout.lanes * smallest_item(nest, request, plan) < 16 &&
+        length >= 64 && drifts_together(nest, request, plan, axis)) {
         layout.lanes = static_cast<std::uint8_t>(16 / smallest_item(nest, request, plan));
         layout.drifts = layout.masked = true;
         plan.shift = layout.lanes - 1; // at most
@@ -161,7 +211,7 @@ void plan_gpu_rows(const ReductionRequest& request, KeptNest& nest, ReductionPla
     const std::int64_t blocks = std::int64_t{blocks_a_processor} * request.processors;
     const int block_bits = floor_log2(reduction_block);
     // Joining costly accumulators among threads pays only where each has taken some steps.
-    const bool heavy = request.accumulator_bytes >= 24;
+    const bool heavy = request.accumulator_bytes >= heavy_accumulator;
     plan.group_bits = std::min(5, floor_log2(heavy ? plan.steps / 4 : plan.steps));
     const bool few = plan.outputs * 32 < blocks * reduction_block / 4;
     if (request.force_splits > 1 || (few && plan.steps >= 32 * 8))
@@ -169,8 +219,7 @@ void plan_gpu_rows(const ReductionRequest& request, KeptNest& nest, ReductionPla
     if (plan.group_bits == block_bits &&
         (request.force_splits > 0 || exceeds(request, plan) ||
          (plan.outputs < blocks && plan.steps > std::int64_t{32} * reduction_block)))
-        split_steps(request,
-                    std::min(ceil_div(blocks, plan.outputs), plan.steps / (8 * reduction_block)),
+        split_steps(request, sharers(blocks, plan.outputs, plan.steps, reduction_block),
                     reduction_block, plan);
     else
         plan.chunk = plan.steps;
@@ -208,8 +257,7 @@ void plan_gpu_columns(const ReductionRequest& request, KeptNest& nest, Reduction
     plan.tiles = rows * plan.tiles_along;
     if (request.force_splits > 0 || (plan.tiles < blocks && plan.steps > 32 * heights) ||
         exceeds(request, plan))
-        split_steps(request, std::min(ceil_div(blocks, plan.tiles), plan.steps / (8 * heights)),
-                    heights, plan);
+        split_steps(request, sharers(blocks, plan.tiles, plan.steps, heights), heights, plan);
     else
         plan.chunk = plan.steps;
     plan.block = reduction_block;
@@ -243,8 +291,6 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
     plan.block = 1;
     plan.grid = grid_for(plan.tiles * plan.splits, plan.share);
-    plan.finish_block = 1;
-    plan.finish_grid = 1;
 }
 
 } // namespace
@@ -261,10 +307,12 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
     plan.outputs = nest.count(0, nest.kept);
     plan.reduced = nest.count(nest.kept, nest.ndim);
     if (!request.keep_axes) {
+        if (request.uses_place && request.target == Target::gpu)
+            nest.count_places();
         turn_axes(request, nest, plan);
         if (!request.keep_kept_order)
             nest.order_axes(request.operands, 0, nest.kept);
-        if (!request.keep_reduced_order)
+        if (!request.uses_place || nest.has_place)
             nest.order_axes(request.operands, nest.kept, nest.ndim);
         nest.merge_axes(nest.kept, nest.ndim);
         nest.kept = nest.merge_axes(0, nest.kept);
@@ -272,6 +320,7 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
     if (nest.operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
         return false;
 
+    layout.scattered = nest.has_place && !nest.places_in_order();
     const bool rows = nest.walks_fastest(request.operands);
     layout.strategy = rows ? ReductionStrategy::rows : ReductionStrategy::columns;
     layout.kept_ndim = static_cast<std::uint8_t>(nest.kept);
@@ -284,14 +333,23 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
         layout.wide = nest.needs_wide(plan.outputs * plan.reduced, request.operands);
         rows ? plan_gpu_rows(request, nest, plan) : plan_gpu_columns(request, nest, plan);
         plan.grid = grid_for(plan.tiles * plan.splits, 1);
-        plan.finish_bits = plan.splits <= 32 ? ceil_log2(plan.splits) : floor_log2(reduction_block);
-        plan.finish_block = reduction_block;
-        plan.finish_grid = grid_for(plan.outputs, reduction_block >> plan.finish_bits);
+    }
+    if (layout.split && request.target == Target::cpu) {
+        plan.partials = plan.outputs * plan.splits;
+    } else if (layout.split) {
+        const std::int64_t places = rows ? 1 : std::int64_t{layout.lanes} << plan.group_bits;
+        plan.fan = std::clamp<std::int64_t>(16 * reduction_block / places, 16, 1024);
+        const std::int64_t groups = ceil_div(plan.splits, plan.fan);
+        plan.partials = plan.tiles * (plan.splits + groups) * places;
+        plan.tickets = plan.tiles * (groups + 1);
     }
     if (nothing)
         plan.steps = plan.chunk = plan.reduced = 0;
     for (int d = 0; d < nest.ndim; ++d)
         plan.shape[d] = nest.extent[d];
+    if (layout.scattered)
+        for (int d = 0; d < nest.ndim; ++d)
+            plan.place[d] = nest.place[d];
     for (int k = 0; k < nest.operands; ++k)
         for (int d = 0; d < nest.ndim; ++d)
             plan.stride_store[static_cast<std::size_t>(k * nest.ndim + d)] = nest.stride[k][d];
@@ -302,6 +360,7 @@ std::string describe(const ReductionLayout& layout) {
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
     std::string text =
         join(layout.strategy == ReductionStrategy::rows ? "rows x" : "columns x", int{layout.lanes},
+             layout.spread > 1 ? join(" of every ", int{layout.spread}) : "",
              layout.batch_rows > 1 ? join(", ", int{layout.batch_rows}, " rows at a time") : "",
              " | kept ", int{layout.kept_ndim}, ", reduced ", int{layout.reduced_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)
@@ -310,7 +369,7 @@ std::string describe(const ReductionLayout& layout) {
            (layout.drifts   ? " | drifts"
             : layout.masked ? " | masked"
                             : "") +
-           (layout.split ? " | split" : "");
+           (layout.scattered ? " | scattered" : "") + (layout.split ? " | split" : "");
 }
 
 } // namespace quern

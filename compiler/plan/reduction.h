@@ -23,10 +23,13 @@ struct ReductionLayout {
     std::uint8_t reduced_ndim = 1; // likewise, at least 1
     std::uint8_t lanes = 1;        // neighbouring elements a thread takes at a time
     std::uint8_t batch_rows = 1;   // GPU rows: rows that a thread has in flight together
+    std::uint8_t spread = 1;       // GPU rows: of so many neighbours in a pack one is an element,
+    std::uint8_t phase = 0;        // this one
     bool wide = false;             // 64-bit indices
     bool masked = false;           // a row begins or ends inside a pack
     bool drifts = false;           // rows: each begins elsewhere in its first pack
-    bool split = false;            // several blocks share an output; a second kernel finishes
+    bool scattered = false;        // places of reduced elements do not count up in the nest's order
+    bool split = false;            // several blocks share an output
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 
@@ -40,8 +43,10 @@ struct ReductionPlan {
     std::array<std::int64_t, max_plan_ndim> shape; // kept extents, then reduced extents
     // Byte strides, one row of layout.ndim() for each operand.
     std::array<std::int64_t, 512> stride_store;
-    std::array<std::int64_t, max_operands> start; // bytes to an operand's first element: axes that
-                                                  // ran backwards were turned
+    std::array<std::int64_t, max_operands> start;  // bytes to an operand's first element: axes that
+                                                   // ran backwards were turned
+    std::array<std::int64_t, max_plan_ndim> place; // scattered: from an element to the next one
+    std::int64_t first_place = 0;                  // along an axis, and the first one's own
     [[nodiscard]] std::int64_t stride(int operand, int axis) const {
         return stride_store[static_cast<std::size_t>(operand * layout.ndim() + axis)];
     }
@@ -54,8 +59,10 @@ struct ReductionPlan {
     std::int64_t tiles_along = 1; // columns: tiles along the fastest axis
     std::int64_t share = 1;       // CPU: units of one block
     int group_bits = 0;           // GPU: log2 of the threads along a row, or across columns
-    int finish_bits = 0;          // the same of the second kernel
-    std::uint32_t grid = 1, block = 1, finish_grid = 1, finish_block = 1;
+    std::int64_t partials = 0;    // accumulators that blocks sharing outputs leave to each other
+    std::int64_t tickets = 0;     // GPU: counters by which they know who is last
+    std::int64_t fan = 1;         // GPU: blocks whose results are joined at a time
+    std::uint32_t grid = 1, block = 1;
 };
 
 struct ReductionRequest {
@@ -65,9 +72,9 @@ struct ReductionRequest {
     Target target = Target::gpu;
     int processors = 1; // multiprocessors, or the CPU's threads
     std::uint32_t accumulator_bytes = 8;
-    bool keep_reduced_order = false; // positions along the reduced axes are seen
-    bool keep_kept_order = false;    // positions among the outputs are seen
-    bool keep_axes = false;          // reduce_dims=False
+    bool uses_place = false;      // places along the reduced axes are seen
+    bool keep_kept_order = false; // positions among the outputs are seen
+    bool keep_axes = false;       // reduce_dims=False
     std::int64_t most_steps = 0; // a thread may take at most so many, for its sum is narrow; 0: any
     // For experiments: 0 leaves the choice to the plan.
     int force_splits = 0;
@@ -76,6 +83,8 @@ struct ReductionRequest {
 inline constexpr int reduction_block = 256;  // threads of a GPU block
 inline constexpr int cpu_column_tile = 2048; // columns that a CPU block sums up at a time
 inline constexpr int reduction_batch = 4;    // loads in flight
+inline constexpr std::uint32_t heavy_accumulator =
+    16; // bytes: joining such costs more than loading
 inline constexpr int reduction_shared_limit = 32 * 1024;
 
 // False when too many axes are left after merging.

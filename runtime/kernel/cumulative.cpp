@@ -54,7 +54,7 @@ Scanned prepare(ScanOp op, const Array& a, const CumulativeCall& call) {
     Array source = !call.axis || a.ndim() == 0 ? flat(a, stream) : a;
     const int axis = normalise_axis(call.axis.value_or(0), source.ndim());
     const DType accumulated =
-        type_reduction(Reduction::sum, a.dtype(), std::nullopt, false, false).result;
+        type_reduction(Reduction::sum, a.dtype(), std::nullopt, false, Meeting::any).result;
     const DType dtype = call.dtype            ? *call.dtype
                         : call.out != nullptr ? result_type(a.dtype(), call.out->dtype())
                                               : accumulated;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -18,7 +19,8 @@ struct Wanted {
     Reduction op;
     const Array& array;
     const ReduceCall& call;
-    bool narrow, in_order;
+    bool narrow;
+    Meeting meeting;
 
     [[nodiscard]] ByteKey key() const {
         ByteKey key;
@@ -28,7 +30,7 @@ struct Wanted {
               call.out != nullptr ? std::optional(call.out->dtype()) : std::nullopt})
             key.add(dtype ? static_cast<std::uint8_t>(*dtype) : 0xff);
         key.add(static_cast<std::uint8_t>((call.where != nullptr) | call.initial.has_value() << 1 |
-                                          narrow << 2 | in_order << 3));
+                                          narrow << 2 | static_cast<int>(meeting) << 3));
         return key;
     }
 };
@@ -37,7 +39,7 @@ std::unique_ptr<ReductionKernel> make_kernel(const Wanted& wanted) {
     const ReductionRow& op = row(wanted.op);
     const ReduceCall& call = wanted.call;
     ReductionTyping types =
-        type_reduction(wanted.op, wanted.array.dtype(), call.dtype, wanted.narrow, wanted.in_order);
+        type_reduction(wanted.op, wanted.array.dtype(), call.dtype, wanted.narrow, wanted.meeting);
     if (call.where != nullptr && op.refuses_empty && !call.initial &&
         op.types != ReductionTypes::place)
         throw ValueError(join("reduction operation '", op.name,
@@ -51,10 +53,8 @@ std::unique_ptr<ReductionKernel> make_kernel(const Wanted& wanted) {
                                  "') with casting rule 'same_kind': give out= of another dtype"));
         types.result = call.out->dtype();
     }
-    const ReductionForm form{wanted.op,     wanted.array.dtype(),  types.value,
-                             types.result,  call.where != nullptr, call.initial.has_value(),
-                             wanted.narrow, wanted.in_order};
-    return std::make_unique<ReductionKernel>(reduction_spec(form, types));
+    return std::make_unique<ReductionKernel>(
+        reduction_spec(wanted.op, types, call.where != nullptr, call.initial.has_value()));
 }
 
 ReductionKernel& kernel_of(const Wanted& wanted) {
@@ -86,6 +86,27 @@ std::int64_t elements_behind(const Array& array, const ReduceCall& call) {
     return count;
 }
 
+// A GPU's plan walks the widest stride outermost: in C order where strides fall.
+Meeting meeting_of(const Array& array, const ReduceCall& call) {
+    if (array.device().is_cpu())
+        return Meeting::lanes;
+    if (call.where != nullptr)
+        return Meeting::any;
+    std::uint64_t walked = call.all_axes ? ~std::uint64_t{0} : 0;
+    for (const std::int64_t axis : call.axes)
+        walked |= std::uint64_t{1} << normalise_axis(axis, array.ndim());
+    std::int64_t widest = std::numeric_limits<std::int64_t>::max();
+    for (int d = 0; d < array.ndim(); ++d) {
+        const std::int64_t stride = array.strides()[d];
+        if ((walked >> d & 1) == 0 || array.shape()[d] == 1 || stride == 0)
+            continue;
+        if (stride < 0 || stride > widest)
+            return Meeting::any;
+        widest = stride;
+    }
+    return Meeting::rising;
+}
+
 Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
     if (op == Reduction::mean && call.where != nullptr)
         return prepare(Reduction::masked_mean, array, call);
@@ -95,7 +116,7 @@ Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
     const std::int64_t elements = elements_behind(array, call);
     const bool narrow = elements < (std::int64_t{1} << 31);
     Ready ready;
-    ready.kernel = &kernel_of({op, array, call, narrow, !array.device().is_cpu()});
+    ready.kernel = &kernel_of({op, array, call, narrow, meeting_of(array, call)});
     ready.add(Argument::of(array));
     if (call.where != nullptr)
         ready.add(Argument::of(*call.where));

@@ -7,6 +7,7 @@
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/tickets.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 
@@ -98,7 +99,8 @@ Loaded& ReductionKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
         loaded->module = load_module(device, compiled.binary, spec.name);
         loaded->function = find_function(device, loaded->module, compiled.symbol);
         if (variant.layout.split) {
-            loaded->finish = find_function(device, loaded->module, compiled.symbol + "_finish");
+            if (device.is_cpu())
+                loaded->finish = find_function(device, loaded->module, compiled.symbol + "_finish");
             const std::string symbol = own_prefix(spec) + "accumulator_bytes";
             CUdeviceptr address = 0;
             std::size_t bytes = 0;
@@ -245,7 +247,7 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.target = device.arch().target;
     request.processors = device.properties().multiprocessors;
     request.accumulator_bytes = accumulator_bytes;
-    request.keep_reduced_order = spec.uses_position;
+    request.uses_place = spec.uses_position;
     request.keep_kept_order = spec.uses_row;
     request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
     request.most_steps = spec.inner_steps;
@@ -266,18 +268,37 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
     for (const RawLayout& raw : variant.raw)
         add_raw(raw, key);
     key.add(static_cast<std::uint8_t>(static_cast<int>(layout.strategy) | layout.wide << 1 |
-                                      layout.masked << 2 | layout.drifts << 3 | layout.split << 4));
+                                      layout.masked << 2 | layout.drifts << 3 | layout.split << 4 |
+                                      layout.scattered << 5));
     key.add(layout.kept_ndim);
     key.add(layout.reduced_ndim);
     key.add(layout.lanes);
+    key.add(static_cast<std::uint8_t>(layout.spread | layout.phase << 4));
     key.add(layout.batch_rows);
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;
 }
 
+// What blocks that share outputs need: room for partial results and, on GPUs, numbers to take.
+struct SharedRoom {
+    std::optional<Array> partial;
+    std::uint64_t tickets = 0;
+    std::shared_ptr<const void> captured;
+};
+
+SharedRoom make_room(Device& device, CUstream stream, const ReductionPlan& plan,
+                     std::uint32_t accumulator_bytes) {
+    SharedRoom room;
+    room.partial = Array::empty(device, DType::uint8,
+                                Dims{plan.partials * std::int64_t{accumulator_bytes}}, stream);
+    if (!device.is_cpu())
+        room.tickets = tickets(device, stream, plan.tickets, room.captured);
+    return room;
+}
+
 void pack(const ReductionSpec& spec, const Typed<Loaded>& typed, std::span<const Argument> args,
-          const Loaded& loaded, const Prepared& prepared, std::uint64_t partial,
+          const Loaded& loaded, const Prepared& prepared, const SharedRoom& room,
           PackedParameters& parameters) {
     const ReductionPlan& plan = prepared.plan;
     parameters.add_arguments(typed.signature, args, prepared.arrays);
@@ -290,7 +311,9 @@ void pack(const ReductionSpec& spec, const Typed<Loaded>& typed, std::span<const
         parameters.add_indexer({plan.shape.data(), plan.layout.kept_ndim});
     }
     if (plan.layout.split)
-        parameters.add_pointer(partial);
+        parameters.add_pointer(room.partial->address());
+    if (room.tickets != 0)
+        parameters.add_pointer(room.tickets);
     parameters.add_nest(loaded.nest, plan);
 }
 
@@ -320,23 +343,20 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
         loaded = &state.load(typed, key, prepared.variant, device, on_wait);
 
     const ReductionPlan& plan = prepared.plan;
-    std::optional<Array> partial;
+    SharedRoom room;
     if (plan.layout.split)
-        partial = Array::empty(
-            device, DType::uint8,
-            Dims{plan.outputs * plan.splits * static_cast<std::int64_t>(loaded->accumulator_bytes)},
-            stream);
+        room = make_room(device, stream, plan, loaded->accumulator_bytes);
     PackedParameters parameters(spec);
-    pack(spec, typed, args, *loaded, prepared, partial ? partial->address() : 0, parameters);
+    pack(spec, typed, args, *loaded, prepared, room, parameters);
 
     const std::array<LaunchStep, 2> steps{
         LaunchStep{loaded->function, plan.grid, plan.block},
-        LaunchStep{loaded->finish, plan.layout.split ? plan.finish_grid : 0, plan.finish_block}};
+        LaunchStep{loaded->finish, loaded->finish != nullptr ? 1u : 0u, 1}};
     if (settings().show_launch) [[unlikely]]
         show_launch(spec, device, join(describe(plan.layout), ", splits ", plan.splits), steps[0]);
     launch(spec, device, stream, steps, parameters, prepared.arrays, on_wait);
-    if (partial)
-        keep_for_graph(device, stream, std::make_shared<const Array>(std::move(*partial)));
+    if (room.partial)
+        keep_for_graph(device, stream, std::make_shared<const SharedRoom>(std::move(room)));
     return std::move(prepared.made);
 }
 
@@ -362,8 +382,9 @@ std::string ReductionKernel::explain(std::span<const Argument> args, const Reduc
                      plan.layout.strategy == ReductionStrategy::rows ? " threads a row"
                                                                      : " threads across columns");
     if (plan.layout.split)
-        text += join("; ", plan.splits, " blocks share an output\n  launch: ", spec.name,
-                     "_finish, ", plan.finish_grid, " blocks of ", plan.finish_block, " threads");
+        text += join("; ", plan.splits, " blocks share an output",
+                     device.is_cpu() ? join("\n  launch: ", spec.name, "_finish, 1 block")
+                                     : ", the last one finishes it");
     return text;
 }
 

@@ -50,12 +50,16 @@ Graph Stream::end_capture() const {
     return Graph(*device_, graph, std::move(scratch));
 }
 
-void keep_for_graph(const Device& device, CUstream stream, std::shared_ptr<const void> scratch) {
+bool is_capturing(const Device& device, CUstream stream) noexcept {
     const DriverApi& api = device.api();
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (api.cuStreamIsCapturing == nullptr ||
-        api.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
-        status == CU_STREAM_CAPTURE_STATUS_NONE)
+    return api.cuStreamIsCapturing != nullptr &&
+           api.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+void keep_for_graph(const Device& device, CUstream stream, std::shared_ptr<const void> scratch) {
+    if (!is_capturing(device, stream))
         return;
     const std::lock_guard lock(scratch_mutex);
     open_scratch()[stream].push_back(std::move(scratch));

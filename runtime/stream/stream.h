@@ -71,6 +71,8 @@ class Event {
 [[nodiscard]] float elapsed_ms(const Event& start,
                                const Event& end); // milliseconds; throws if either did not finish
 
+[[nodiscard]] bool is_capturing(const Device& device, CUstream stream) noexcept;
+
 // What launches on `stream` need besides their caller's arrays: if the stream is capturing,
 // `scratch` lives as long as the graph, else until here.
 void keep_for_graph(const Device& device, CUstream stream, std::shared_ptr<const void> scratch);

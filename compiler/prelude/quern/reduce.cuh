@@ -76,6 +76,71 @@ __device__ inline T join_threads(T value, unsigned int bits, const Join& join, S
     return value;
 }
 
+// Of `blocks` blocks that share a counter, which is zero before and afterwards: true in the last one, which sees what all of
+// them wrote before.
+__device__ inline bool arrives_last(unsigned int* counter, unsigned int blocks) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicInc(counter, blocks - 1) == blocks - 1;
+    __syncthreads();
+    if (last) __threadfence();
+    return last;
+}
+
+// parts[first], parts[first + step], ... below `count`, each `pitch` apart; several loads in flight.
+template <class T, class Index, class Join>
+__device__ inline T join_parts(const T* parts, Index first, Index count, unsigned int step, unsigned int pitch, T total, const Join& join) {
+    const int batch = sizeof(T) <= 8 ? 8 : sizeof(T) <= 16 ? 4 : 2;
+    for (Index from = first; from < count; from += batch * step) {
+        T held[batch];
+#pragma unroll
+        for (int k = 0; k < batch; ++k) held[k] = parts[static_cast<size_t>(min(from + k * step, count - 1)) * pitch];
+#pragma unroll
+        for (int k = 0; k < batch; ++k)
+            if (from + k * step < count) total = join(total, held[k]);
+    }
+    return total;
+}
+
+// `count` rows of `places` values lie behind one another, `places` a power of two: the threads of a block join them down each
+// column, and put(place, joined) is called once for each.
+template <class T, class Index, class Join, class Shared, class Put>
+__device__ inline void join_columns(const T* parts, Index count, unsigned int places, const T& start, const Join& join, Shared& slots,
+                                    const Put& put) {
+    const unsigned int subs = places < blockDim.x ? blockDim.x / places : 1, sub = threadIdx.x / places;
+    for (unsigned int place = threadIdx.x & (places - 1); place < places; place += blockDim.x) {
+        T total = join_parts(parts + place, static_cast<Index>(subs > 1 ? sub : 0), count, subs, places, start, join);
+        if (subs > 1) {
+            slots[threadIdx.x] = total;
+            for (unsigned int half = subs / 2; half > 0; half /= 2) {
+                __syncthreads();
+                if (sub < half) slots[threadIdx.x] = total = join(total, slots[threadIdx.x + half * places]);
+            }
+        }
+        if (subs == 1 || sub == 0) put(place, total);
+    }
+}
+
+// `splits` blocks share the `places` results of a tile, and this one, its `part`, has left its own at parts + part * places.
+// The last of each group of `fan` blocks joins what the group left, behind the parts, and the last of these blocks what the groups
+// left; put(place, joined) is called in that one. A counter for each group and one for all, zero before and afterwards.
+template <class T, class Index, class Join, class Shared, class Put>
+__device__ inline void finish(T* parts, unsigned int* tickets, Index part, Index splits, Index fan, unsigned int places, const T& start, const Join& join,
+                              Shared& slots, const Put& put) {
+    const Index groups = (splits + fan - 1) / fan;
+    if (groups > 1) {
+        const Index group = part / fan, first = group * fan, members = min(splits - first, fan);
+        if (!arrives_last(tickets + group, static_cast<unsigned int>(members))) return;
+        T* const joined = parts + static_cast<size_t>(splits + group) * places;
+        join_columns(parts + static_cast<size_t>(first) * places, members, places, start, join, slots,
+                     [&](unsigned int place, const T& total) { joined[place] = total; });
+        parts += static_cast<size_t>(splits) * places;
+    }
+    if (!arrives_last(tickets + groups, static_cast<unsigned int>(groups > 1 ? groups : splits))) return;
+    join_columns(parts, groups > 1 ? groups : splits, places, start, join, slots, put);
+}
+
 #endif
 
 } // namespace quern

@@ -73,25 +73,35 @@ template <class T, class Index = long long> struct Placed {
     template <class Other>
     __device__ explicit Placed(const Placed<T, Other>& other)
         : value(other.value), index(other.index == other.nowhere() ? nowhere() : static_cast<Index>(other.index)) {}
+    __device__ long long first_place() const { return index == nowhere() ? 0 : static_cast<long long>(index); }
     __device__ long long place() const { return index == nowhere() ? -1 : static_cast<long long>(index); }
     __device__ T value_or_nan() const { return index == nowhere() ? T(__uint_as_float(0x7fc00000u)) : value; }
 };
-// The same of a small integer, for one thread that meets its values in order: strictly better is all it asks.
-template <bool largest> struct PlacedInOrder {
-    int value, index;
-    __device__ PlacedInOrder() : value(largest ? -0x7fffffff - 1 : 0x7fffffff), index(0x7fffffff) {}
-    __device__ PlacedInOrder(int x, long long at) : value(x), index(static_cast<int>(at)) {}
-    template <class T> __device__ explicit PlacedInOrder(const Placed<T>&) : PlacedInOrder() {} // the start
+// The same while one thread looks at values that fit an int or a float. Where it meets them from the first to the last
+// (`rising`) the first of equals needs no index. Of values that are all as bad as the start none is chosen: the first is.
+template <class V, bool largest, bool rising> struct Candidate {
+    V value;
+    int index;
+    static __device__ V worst(int) { return largest ? -0x7fffffff - 1 : 0x7fffffff; }
+    static __device__ V worst(float) { return largest ? Limits<float>::low() : Limits<float>::high(); }
+    __device__ Candidate() : value(worst(V())), index(0x7fffffff) {}
+    template <class T> __device__ Candidate(const T& x, long long at) : value(static_cast<V>(x)), index(static_cast<int>(at)) {}
+    template <class T> __device__ explicit Candidate(const Placed<T>&) : Candidate() {} // the start
     template <class T> __device__ explicit operator Placed<T>() const {
         if (index == 0x7fffffff) return Placed<T>(largest ? Limits<T>::low() : Limits<T>::high());
         return Placed<T>(static_cast<T>(value), index);
     }
+    __device__ Candidate or_better(const Candidate& b) const { // not <=: NaN is better than all but NaN
+        const bool better = !(largest ? b.value <= value : b.value >= value);
+        const bool first = !rising && (b.value == value || (is_nan(b.value) && is_nan(value))) && b.index < index;
+        return (better && !is_nan(value)) || first ? b : *this;
+    }
 };
-__device__ inline PlacedInOrder<true> greatest(const PlacedInOrder<true>& a, const PlacedInOrder<true>& b) {
-    return b.value > a.value ? b : a;
+template <class V, bool rising> __device__ inline Candidate<V, true, rising> greatest(const Candidate<V, true, rising>& a, const Candidate<V, true, rising>& b) {
+    return a.or_better(b);
 }
-__device__ inline PlacedInOrder<false> least(const PlacedInOrder<false>& a, const PlacedInOrder<false>& b) {
-    return b.value < a.value ? b : a;
+template <class V, bool rising> __device__ inline Candidate<V, false, rising> least(const Candidate<V, false, rising>& a, const Candidate<V, false, rising>& b) {
+    return a.or_better(b);
 }
 
 // NaN before all, then the better value, then the first.
@@ -129,18 +139,14 @@ template <class T> struct Counted {
     }
 };
 
-// Count, and sums of the differences from a value near all of them, and of their squares.
+// Count, mean, and sum of the squares about it.
 template <class T> struct Moments {
     long long count;
-    T shift, sum, squares;
-    __device__ Moments() : count(0), shift(0), sum(0), squares(0) {}
-    template <class U> __device__ explicit Moments(const U& x) : count(1), shift(static_cast<T>(x)), sum(0), squares(0) {}
-    __device__ T mean() const { return shift + sum / static_cast<T>(count); }
-    __device__ T scatter() const { return squares - sum * (sum / static_cast<T>(count)); } // about the mean
+    T mean, scatter;
+    __device__ Moments() : count(0), mean(0), scatter(0) {}
     __device__ T variance(double ddof) const {
         const T left = static_cast<T>(static_cast<double>(count) - ddof);
-        const T about = count > 0 ? scatter() : T(0);
-        return (about < T(0) ? T(0) : about) / (left > T(0) ? left : T(0));
+        return (scatter < T(0) ? T(0) : scatter) / (left > T(0) ? left : T(0));
     }
 };
 template <class T> __device__ inline Moments<T> combined(const Moments<T>& a, const Moments<T>& b) {
@@ -148,26 +154,63 @@ template <class T> __device__ inline Moments<T> combined(const Moments<T>& a, co
     if (b.count == 0) return a;
     Moments<T> both;
     both.count = a.count + b.count;
+    const T off = b.mean - a.mean, part = static_cast<T>(b.count) / static_cast<T>(both.count);
+    both.mean = a.mean + off * part;
+    both.scatter = a.scatter + b.scatter + off * off * static_cast<T>(a.count) * part;
+    return both;
+}
+// The same while one thread sums up: differences from its first value, and their squares.
+template <class T> struct Shifted {
+    int count;
+    T shift, sum, squares;
+    __device__ Shifted() : count(0), shift(0), sum(0), squares(0) {}
+    template <class U> __device__ explicit Shifted(const U& x) : count(1), shift(static_cast<T>(x)), sum(0), squares(0) {}
+    __device__ explicit Shifted(const Moments<T>&) : Shifted() {} // the start
+    __device__ explicit operator Moments<T>() const {
+        Moments<T> of;
+        if (count == 0) return of;
+        const T about = sum / static_cast<T>(count);
+        of.count = count;
+        of.mean = shift + about;
+        of.scatter = squares - sum * about;
+        return of;
+    }
+};
+template <class T> __device__ inline Shifted<T> combined(const Shifted<T>& a, const Shifted<T>& b) {
+    if (a.count == 0) return b;
+    Shifted<T> both;
+    both.count = a.count + b.count;
+    both.shift = a.shift;
+    const T off = b.shift - a.shift;
     if (b.count == 1) { // one more value
-        const T off = b.shift - a.shift;
-        both.shift = a.shift;
         both.sum = a.sum + off;
         both.squares = a.squares + off * off;
         return both;
     }
-    const T of_a = a.mean(), off = b.mean() - of_a, part = static_cast<T>(b.count) / static_cast<T>(both.count);
-    both.shift = of_a + off * part;
-    both.sum = T(0);
-    both.squares = a.scatter() + b.scatter() + off * off * static_cast<T>(a.count) * part;
+    const T much = static_cast<T>(b.count) * off;
+    both.sum = a.sum + (b.sum + much);
+    both.squares = a.squares + (b.squares + off * (b.sum + b.sum + much));
     return both;
 }
+// NVRTC 13 takes sums of squares of neighbouring bytes for its dot product of 16-bit pairs, and multiplies both bytes: it
+// must not see that the value is one byte.
+__device__ inline int of_any_width(int x) {
+#ifndef __QUERN_HOST__
+    asm("" : "+r"(x));
+#endif
+    return x;
+}
+
 // Of small integers, exactly: count, sum, sum of squares.
 template <class Count, class Sum, class Squares> struct IntegerMoments {
     Count count;
     Sum sum;
     Squares squares;
     __device__ IntegerMoments() : count(0), sum(0), squares(0) {}
-    __device__ explicit IntegerMoments(int x) : count(1), sum(x), squares(static_cast<Squares>(x * x)) {}
+    __device__ explicit IntegerMoments(int x) : count(1), sum(x) {
+        x = of_any_width(x);
+        squares = static_cast<Squares>(x * x);
+    }
     template <class C, class S, class Q>
     __device__ explicit IntegerMoments(const IntegerMoments<C, S, Q>& other)
         : count(static_cast<Count>(other.count)), sum(static_cast<Sum>(other.sum)), squares(static_cast<Squares>(other.squares)) {}
@@ -191,14 +234,17 @@ __device__ inline IntegerMoments<C, S, Q> combined(const IntegerMoments<C, S, Q>
 }
 
 #ifdef QUERN_HAS_COMPLEX
-template <class T> struct ComplexMoments {
-    Moments<T> real, imag;
-    __device__ ComplexMoments() {}
-    template <class U> __device__ explicit ComplexMoments(const complex<U>& x) : real(x.real()), imag(x.imag()) {}
-    __device__ T variance(double ddof) const { return real.variance(ddof) + imag.variance(ddof); }
+// Those of complex numbers: of both parts.
+template <class Part> struct OfParts {
+    Part real, imag;
+    __device__ OfParts() {}
+    template <class T> __device__ explicit OfParts(const complex<T>& x) : real(x.real()), imag(x.imag()) {}
+    template <class Other> __device__ explicit OfParts(const OfParts<Other>& other)
+        : real(static_cast<Part>(other.real)), imag(static_cast<Part>(other.imag)) {}
+    __device__ auto variance(double ddof) const { return real.variance(ddof) + imag.variance(ddof); }
 };
-template <class T> __device__ inline ComplexMoments<T> combined(const ComplexMoments<T>& a, const ComplexMoments<T>& b) {
-    ComplexMoments<T> both;
+template <class Part> __device__ inline OfParts<Part> combined(const OfParts<Part>& a, const OfParts<Part>& b) {
+    OfParts<Part> both;
     both.real = combined(a.real, b.real);
     both.imag = combined(a.imag, b.imag);
     return both;

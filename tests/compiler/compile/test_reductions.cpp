@@ -46,7 +46,7 @@ ReductionVariant variant_of(const ReductionSpec& spec, const Signature& signatur
     request.target = target;
     request.processors = target == Target::cpu ? 2 : 132;
     request.accumulator_bytes = spec.accumulator_bytes;
-    request.keep_reduced_order = spec.uses_position;
+    request.uses_place = spec.uses_position;
     request.most_steps = spec.inner_steps;
     ReductionPlan plan;
     EXPECT_TRUE(plan_reduction(request, plan));
@@ -60,9 +60,9 @@ void compile_table(const Arch& arch, std::initializer_list<DType> dtypes) {
             if (op.id == Reduction::ptp && in == DType::boolean)
                 continue;
             const bool gpu = arch.target == Target::gpu;
-            const ReductionTyping types = type_reduction(op.id, in, std::nullopt, true, gpu);
-            const ReductionForm form{op.id, in, types.value, types.result, false, false, true, gpu};
-            const ReductionSpec spec = reduction_spec(form, types);
+            const ReductionTyping types = type_reduction(op.id, in, std::nullopt, true,
+                                                         gpu ? Meeting::rising : Meeting::lanes);
+            const ReductionSpec spec = reduction_spec(op.id, types, false, false);
             std::vector<ArgType> args(static_cast<std::size_t>(spec.nin));
             args[0] = {ArgType::Kind::array, in, 1, nullptr};
             for (std::size_t k = 1; k < args.size(); ++k)

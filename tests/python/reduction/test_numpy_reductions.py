@@ -186,7 +186,10 @@ def test_where_and_initial(device):
 
 
 def test_nan_under_a_mask(device):
-    values, mask = np.array([[1, np.nan, 3], [4, 5, np.nan]]), np.array([[1, 1, 1], [1, 1, 0]], bool)
+    values, mask = (
+        np.array([[1, np.nan, 3], [4, 5, np.nan]]),
+        np.array([[1, 1, 1], [1, 1, 0]], bool),
+    )
     array, ours = quern.asarray(values), quern.asarray(mask)
     for name in ("mean", "var", "std", "sum", "nanmean", "nansum"):
         found = getattr(quern, name)(array, axis=1, where=ours).get()
@@ -267,3 +270,48 @@ def test_plans_are_told():
     text = quern._core.explain_reduce("sum", quern.zeros((300, 400)), axis=1)
     assert "300 outputs of 400 elements" in text
     assert "rows" in text
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "float32"])
+def test_views_with_steps(device, dtype):
+    values = sample("sum", (9, 4096), np.dtype(dtype), 11)
+    array = quern.asarray(values)
+    for rows in (slice(None), slice(None, None, -2)):
+        for start, step in ((0, 2), (1, 2), (6, 2), (0, 4), (3, 4), (-1, -2), (-4, -4), (2, 3)):
+            key = (rows, slice(start, None, step))
+            for name in ("sum", "max", "argmax", "std"):
+                for axis in (None, 0, 1):
+                    found = getattr(quern, name)(array[key], axis=axis)
+                    check(name, found, expected(name, values[key], axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float16", "float32", "float64"])
+def test_first_of_equals_in_any_layout(device, dtype):
+    values = np.random.default_rng(12).integers(0, 3, (6, 70, 50)).astype(dtype)
+    array = quern.asarray(values)
+    views = (
+        lambda a: a.T,
+        lambda a: a.transpose(1, 2, 0),
+        lambda a: a[::-1, :, ::-1].transpose(2, 0, 1),
+        lambda a: a[:, ::-3],
+    )
+    for view in views:
+        for axis in (None, 0, 1, 2):
+            for name in ("argmax", "argmin"):
+                found = getattr(quern, name)(view(array), axis=axis).get()
+                np.testing.assert_array_equal(found, getattr(np, name)(view(values), axis=axis))
+
+
+def test_places_of_the_worst_values(device):
+    for dtype in ("float16", "float32", "float64"):
+        for shape in ((5,), (3000,), (40, 30)):
+            low = np.full(shape, -np.inf, dtype)
+            one = low.copy()
+            one.flat[-2] = -np.nan
+            for values in (low, -low, one):
+                for name in ("argmax", "argmin"):
+                    for view in (lambda a: a, lambda a: a.T):
+                        found = getattr(quern, name)(view(quern.asarray(values)))
+                        assert int(found) == getattr(np, name)(view(values))
+    lowest = np.full(3000, -128, "int8")
+    assert int(quern.argmax(quern.asarray(lowest))) == 0
