@@ -13,6 +13,7 @@
 #include "compiler/prelude/prelude.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 namespace quern {
@@ -57,7 +58,12 @@ Binary find_or_compile(const Backend& backend, const CompileRequest& request, bo
     key.format = host_abi_version;
     return process_cache().find_or_compile(key, [&] {
         compiled = true;
-        return backend.compile(request);
+        const auto start = std::chrono::steady_clock::now();
+        Binary binary = backend.compile(request);
+        binary.toolchain_ms =
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+                .count();
+        return binary;
     });
 }
 

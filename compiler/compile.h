@@ -1,6 +1,7 @@
 // The compiler's one door: a kernel and its types in, a loaded-to-be binary out. Needs no device
 // and no cuda.h.
 #pragma once
+#include "compiler/base/kernel_facts.h"
 #include "compiler/cache/cache.h"
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/reduction.h"
@@ -57,7 +58,8 @@ struct CompiledRaw {
     Binary binary;
     std::string toolchain; // Backend::identity()
     bool from_cache = false;
-    double compile_ms = 0; // of the toolchain, or of reading the cache
+    double compile_ms = 0;          // of the toolchain, or of reading the cache
+    std::vector<KernelFacts> facts; // from toolchains that tell
 };
 
 // The same road for such a program. `name` (of the kernel or module) and `origin` ("script.py:12",

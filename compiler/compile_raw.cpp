@@ -134,6 +134,7 @@ CompiledRaw compile_raw(const RawSource& source, const Arch& arch, const std::st
             tell_raw_error(source, name, origin, error.log(), made.toolchain, arch.name), name,
             source.code, error.log());
     }
+    made.facts = read_kernel_facts(made.binary.facts);
     made.from_cache = !compiled;
     made.compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -27,7 +27,9 @@ struct CompileRequest {
 struct Binary {
     std::vector<std::byte> image; // cubin, or x86-64 relocatable object
     std::vector<std::pair<std::string, std::string>> lowered_names;
-    std::string log; // warnings
+    std::string log;   // warnings
+    std::string facts; // of each kernel, see compiler/base/kernel_facts.h; "" from GPU toolchains
+    double toolchain_ms = 0; // what it took, also where it was long ago
 };
 
 class Backend {

@@ -130,6 +130,8 @@ class HostBackend final : public Backend {
             throw Error(ErrorKind::runtime, join("the CPU compiler failed on kernel '",
                                                  request.name, "': ", binary.log));
         }
+        if (result->facts != nullptr)
+            binary.facts = result->facts;
         const auto* object = static_cast<const std::byte*>(result->object);
         binary.image.assign(object, object + result->object_size);
         const std::size_t names =

@@ -1,4 +1,4 @@
-// One row per option that only nvcc or only NVRTC has.
+// One row per option that only one of the toolchains has.
 #include "compiler/backend/toolchain_options.h"
 
 #include <cstdint>
@@ -82,6 +82,13 @@ constexpr Row nvrtc_only[] = {
     {"-Ofc", "--Ofast-compile", Form::value, of_nvrtc},
 };
 
+constexpr std::string_view of_cpu = "is about quern's compiler for CPUs";
+
+constexpr Row host_only[] = {
+    {"-quern-waiting", "--quern-waiting", Form::value, of_cpu},
+    {"-quern-optimise-limit", "--quern-optimise-limit", Form::value, of_cpu},
+};
+
 // How many words of the list, from `at` on, are this option: 0, 1, or 2 with its value.
 std::size_t words_of(const Row& row, const std::vector<std::string>& given, std::size_t at) {
     const std::string& word = given[at];
@@ -118,8 +125,9 @@ template <std::size_t count> bool take(const Row (&rows)[count],
 SortedOptions sort_options(const std::vector<std::string>& given, Toolchain toolchain) {
     SortedOptions sorted;
     for (std::size_t k = 0; k < given.size(); ++k) {
-        const bool ignored = toolchain == Toolchain::nvcc ? take(nvrtc_only, given, k, sorted)
-                                                          : take(nvcc_only, given, k, sorted);
+        const bool ignored = (toolchain == Toolchain::nvcc ? take(nvrtc_only, given, k, sorted)
+                                                           : take(nvcc_only, given, k, sorted)) ||
+                             (toolchain != Toolchain::host && take(host_only, given, k, sorted));
         if (!ignored)
             sorted.used.push_back(given[k]);
     }

@@ -1,4 +1,4 @@
-// The cache's folder: <folder>/v1/ab/cdef....qbin, one file an entry. Nothing here throws for what
+// The cache's folder: <folder>/v2/ab/cdef....qbin, one file an entry. Nothing here throws for what
 // the disk does: trouble makes a miss or an entry not stored, and the first trouble is kept as a
 // warning.
 #pragma once
@@ -60,7 +60,7 @@ class Disk {
 
     CacheConfig config_;
     const FileApi& files_;
-    std::string root_; // <folder>/v1
+    std::string root_; // <folder>/v2
     std::atomic<bool> checked_ = false;
     std::mutex mutex_; // of the warning
     bool warned_ = false;

@@ -18,7 +18,7 @@ struct Header {
     std::uint32_t name_count = 0;
     Digest key;
     std::uint64_t payload_bytes = 0;
-    std::uint64_t reserved = 0;
+    double toolchain_ms = 0;
     Digest checksum; // of all the bytes before this field and all after it
 };
 static_assert(std::is_trivially_copyable_v<Header> && sizeof(Header) == 64,
@@ -86,12 +86,14 @@ std::vector<std::byte> encode_entry(const Digest& key, const Binary& binary) {
         writer.add(lowered);
     }
     writer.add(binary.log);
+    writer.add(binary.facts);
     writer.add(binary.image.data(), binary.image.size());
     std::vector<std::byte> bytes = std::move(writer.bytes_);
 
     Header header;
     header.name_count = static_cast<std::uint32_t>(binary.lowered_names.size());
     header.key = key;
+    header.toolchain_ms = binary.toolchain_ms;
     header.payload_bytes = bytes.size() - sizeof header;
     std::memcpy(bytes.data(), &header, sizeof header);
     header.checksum = checksum_of(bytes);
@@ -118,6 +120,8 @@ std::optional<Binary> decode_entry(const Digest& key, std::span<const std::byte>
         binary.lowered_names.emplace_back(std::move(expression), reader.text());
     }
     binary.log = reader.text();
+    binary.facts = reader.text();
+    binary.toolchain_ms = header.toolchain_ms;
     const auto image = reader.field();
     if (!reader.good || !reader.rest.empty())
         return std::nullopt;

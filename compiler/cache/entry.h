@@ -1,5 +1,5 @@
-// One cache entry as bytes: magic, format, key, checksum over everything, then lowered names, log
-// and image.
+// One cache entry as bytes: magic, format, key, checksum over everything, then lowered names, log,
+// facts and image.
 #pragma once
 #include "compiler/backend/backend.h"
 #include "compiler/base/digest.h"
@@ -12,7 +12,7 @@
 
 namespace quern {
 
-inline constexpr std::uint32_t entry_format = 1; // also names the folder: "v1"
+inline constexpr std::uint32_t entry_format = 2; // also names the folder: "v2"
 
 [[nodiscard]] std::vector<std::byte> encode_entry(const Digest& key, const Binary& binary);
 

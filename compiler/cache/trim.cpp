@@ -1,6 +1,6 @@
 // Keeping the folder below its size, oldest use first; totals; clearing.
 //
-// A store does not look through the folder. It appends the bytes it added to <folder>/v1/sizes and
+// A store does not look through the folder. It appends the bytes it added to <folder>/v2/sizes and
 // adds that short list up; when the sum passes the limit, or the list is long, the folder is
 // scanned, trimmed, and the list starts anew.
 #include "compiler/base/error.h"

@@ -3,7 +3,6 @@
 // leads out of the kernel.
 #include "compiler/host/agreement.h"
 #include "compiler/host/passes.h"
-#include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -115,7 +114,7 @@ class MeetingPoints {
 
 Agreement::Agreement(llvm::Function& body, llvm::ArrayRef<llvm::CallInst*> stops,
                      llvm::ArrayRef<const llvm::Loop*> stepped, const llvm::LoopInfo& loops)
-    : body_(body), loops_(loops) {
+    : body_(body), loops_(loops), behind_(body) {
     stepped_.insert(stepped.begin(), stepped.end());
     find_split_values();
     find_common_blocks(stops);
@@ -156,22 +155,28 @@ bool Agreement::splits(const llvm::Instruction& instruction) const {
     return false;
 }
 
+// Threads that part here come together again at places that several sides lead to, no later than
+// where all ways from here meet.
 void Agreement::taint_joins(const llvm::Instruction& branch) {
     const auto* block = branch.getParent();
     for (const auto* loop = loops_.getLoopFor(block); loop; loop = loop->getParentLoop())
         if (loop->isLoopExiting(block))
             uneven_.insert(loop);
+    const auto* node = behind_.getNode(block);
+    const auto* meeting = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
     llvm::DenseMap<const BasicBlock*, unsigned> ways;
     llvm::SmallVector<const BasicBlock*, 4> sides;
     for (const auto* side : llvm::successors(block))
         if (!llvm::is_contained(sides, side))
             sides.push_back(side);
     for (const auto* side : sides)
-        for (const auto* reached : reachable(side, nullptr, nullptr))
+        for (const auto* reached : reachable(side, meeting, nullptr))
             ++ways[reached];
     for (const auto& [reached, count] : ways)
         if (count > 1)
             joins_.insert(reached);
+    if (meeting)
+        joins_.insert(meeting);
 }
 
 void Agreement::find_split_values() {

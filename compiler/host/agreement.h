@@ -5,6 +5,7 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 
@@ -39,6 +40,7 @@ class Agreement {
 
     llvm::Function& body_;
     const llvm::LoopInfo& loops_;
+    llvm::PostDominatorTree behind_;
     llvm::DenseSet<const llvm::Loop*> stepped_;
     llvm::DenseSet<const llvm::Value*> split_,
         parting_; // values, and branches, on which threads differ

@@ -119,7 +119,7 @@ void Recipes::keep(Value* value, const llvm::SetVector<Instruction*>& leaves) {
 }
 
 Value* Recipes::follow(llvm::IRBuilder<>& build, llvm::Function& region, Value* value,
-                       std::map<Value*, Value*>& known) const {
+                       llvm::MapVector<Value*, Value*>& known) const {
     if (auto found = known.find(value); found != known.end())
         return found->second;
     const auto found = recipes_.find(value);

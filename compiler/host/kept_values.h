@@ -2,6 +2,7 @@
 // them are cheaper to compute again than to keep.
 #pragma once
 #include "compiler/host/agreement.h"
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <map>
@@ -44,7 +45,7 @@ class Recipes {
     // Emits the computation into `region`, whose arguments are the body's. `known` are the values
     // that are there already, and grows.
     llvm::Value* follow(llvm::IRBuilder<>& build, llvm::Function& region, llvm::Value* value,
-                        std::map<llvm::Value*, llvm::Value*>& known) const;
+                        llvm::MapVector<llvm::Value*, llvm::Value*>& known) const;
 
   private:
     struct Recipe {

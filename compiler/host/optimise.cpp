@@ -187,16 +187,30 @@ bool needs_reduction(llvm::Module& module) {
     return false;
 }
 
-struct WithoutReduction final : llvm::OptPassGate {
+// What the code generator may leave out. The selection of instructions stays what it is: it fuses
+// products and sums, so results depend on it.
+class EmissionGate final : public llvm::OptPassGate {
+  public:
+    explicit EmissionGate(const Program& program) : program_(program) {}
     bool isEnabled() const override { return true; }
 #if LLVM_VERSION_MAJOR >= 21
-    bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override{
+    bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+        return is_wanted(pass);
+    }
 #else
     bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
+        return is_wanted(pass);
+    }
 #endif
-        return pass != "Loop Strength Reduction";
-}
-}; // namespace
+
+  private:
+    bool is_wanted(llvm::StringRef pass) const {
+        if (pass == "Loop Strength Reduction" && !program_.needs_reduction)
+            return false;
+        return pass.contains("Instruction Selection") || !program_.budget.is_spent();
+    }
+    const Program& program_;
+};
 
 // A machine knows each subtarget it met; to make one anew costs a millisecond. Never destroyed:
 // threads may still compile while the process ends.
@@ -216,7 +230,7 @@ std::string shelf_name(const Cpu& cpu) {
     return name;
 }
 
-} // namespace quern::host
+} // namespace
 
 std::unique_ptr<llvm::TargetMachine> take_machine(const Cpu& cpu, std::string& log) {
     open_target();
@@ -235,37 +249,33 @@ void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine
         shelf().machines.emplace(shelf_name(cpu), std::move(machine));
 }
 
-// The vectorisers' time grows faster than a program: past this many instructions (about two seconds
-// of O2) they stay away.
-static constexpr unsigned large_program = 30000;
-
-static llvm::OptimizationLevel level_for(const Program& program, std::string& log) {
+static llvm::OptimizationLevel level_for(const Program& program) {
     const auto& kernels = program.kernels;
-    if (std::all_of(kernels.begin(), kernels.end(),
+    if (program.level == Level::plain ||
+        std::all_of(kernels.begin(), kernels.end(),
                     [](const Kernel& kernel) { return kernel.waits && !kernel.in_regions; }))
         return llvm::OptimizationLevel::O1;
-    if (const unsigned size = program.module->getInstructionCount(); size > large_program) {
-        log += "note: the program is large (" + std::to_string(size) +
-               " instructions): it is compiled without the vectorisers\n";
-        return llvm::OptimizationLevel::O1;
-    }
     return std::any_of(kernels.begin(), kernels.end(),
                        [](const Kernel& kernel) { return kernel.in_regions; })
                ? llvm::OptimizationLevel::O3 // takes branches that all agree on out of loops
                : llvm::OptimizationLevel::O2;
 }
 
-void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, std::string& log) {
+void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     auto& module = *program.module;
-    const auto level = level_for(program, log);
+    const auto level = level_for(program);
     const bool quick = level == llvm::OptimizationLevel::O1;
+    program.optimised_at = level.getSpeedupLevel();
+    llvm::PassInstrumentationCallbacks before_passes;
+    before_passes.registerShouldRunOptionalPassCallback(
+        [&](llvm::StringRef, llvm::Any) { return !program.budget.is_spent(); });
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager graph;
     llvm::ModuleAnalysisManager modules;
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = !quick;
-    llvm::PassBuilder builder(&machine, tuning);
+    llvm::PassBuilder builder(&machine, tuning, std::nullopt, &before_passes);
     builder.registerVectorizerStartEPCallback(
         [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
             passes.addPass(CallsOneAtATime());
@@ -289,19 +299,22 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, st
                                                   /*UseMemorySSA=*/true)));
     passes.addPass(builder.buildPerModuleDefaultPipeline(level));
     passes.run(module, modules);
-    static WithoutReduction gate;
-    if (!needs_reduction(module))
-        module.getContext().setOptPassGate(gate);
+    program.needs_reduction = needs_reduction(module);
 }
 
-bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,
+bool emit_object(const Program& program, llvm::TargetMachine& machine, const Cpu& cpu,
                  llvm::SmallVectorImpl<char>& object) {
+    auto& module = *program.module;
+    auto& context = module.getContext();
+    EmissionGate gate(program);
+    context.setOptPassGate(gate);
     llvm::raw_svector_ostream stream(object);
     llvm::legacy::PassManager passes;
     passes.add(new llvm::TargetLibraryInfoWrapperPass(library_of(module, cpu)));
     if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
         return false;
     passes.run(module);
+    context.setOptPassGate(llvm::getGlobalPassGate());
     return true;
 }
 

@@ -1,5 +1,6 @@
 // One row per NVRTC option: both its names, what follows it, and what it does here.
 #include "compiler/host/options.h"
+#include <charconv>
 #include <string_view>
 
 namespace quern::host {
@@ -89,8 +90,16 @@ bool waiting(Options& options, std::string_view value) {
     return options.regions || value == "fibers";
 }
 
+bool optimise_limit(Options& options, std::string_view value) {
+    const char* last = value.data() + value.size();
+    const auto [end, failure] = std::from_chars(value.data(), last, options.optimise_limit_ms);
+    return failure == std::errc{} && end == last && options.optimise_limit_ms <= 3'600'000;
+}
+
 constexpr Row rows[] = {
     {"quern-waiting", "quern-waiting", Value::text, waiting}, // quern's own: fibers or regions
+    {"quern-optimise-limit", "quern-optimise-limit", Value::text,
+     optimise_limit}, // quern's own: milliseconds
     {"define-macro", "D", Value::attached, define},
     {"undefine-macro", "U", Value::attached, undefine},
     {"include-path", "I", Value::attached, folder},

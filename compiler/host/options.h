@@ -17,8 +17,9 @@ struct Options {
     bool approximate_division = false; // --prec-div=false
     bool line_tables = false;
     bool warnings = true;
-    bool default_device = false; // what says nothing of its place lies on the device
-    bool regions = false;        // cut kernels whose threads wait into regions
+    bool default_device = false;       // what says nothing of its place lies on the device
+    bool regions = false;              // cut kernels whose threads wait into regions
+    unsigned optimise_limit_ms = 2000; // of the compiling thread's own time; 0: none
 };
 
 // False with `complaint` set: an option nobody knows, or one whose value is missing or not among

@@ -52,12 +52,15 @@ void make_plain_runners(Program& program);
 // own.
 void make_fiber_runner(llvm::Module& module, Kernel& kernel);
 
-// optimise.cpp: LLVM's O2 with libmvec, O1 where every kernel runs as fibers; then the object. A
-// machine serves one compilation at a time; one that a compilation crashed with is not returned.
+// levels.h: the two above within a budget, or the program at a lower level.
+
+// optimise.cpp: LLVM's O2 with libmvec, O1 where every kernel runs as fibers and at the plain
+// level; then the object. Once the program's budget is spent, what can be left out is. A machine
+// serves one compilation at a time; one that a compilation crashed with is not returned.
 std::unique_ptr<llvm::TargetMachine> take_machine(const Cpu& cpu, std::string& log);
 void return_machine(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine);
-void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, std::string& log);
-bool emit_object(llvm::Module& module, llvm::TargetMachine& machine, const Cpu& cpu,
+void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu);
+bool emit_object(const Program& program, llvm::TargetMachine& machine, const Cpu& cpu,
                  llvm::SmallVectorImpl<char>& object);
 
 } // namespace quern::host

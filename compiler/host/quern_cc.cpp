@@ -1,6 +1,8 @@
 // The C door: takes a request, runs the stages under crash recovery, hands the object or the
 // diagnostics back.
 #include "compiler/host/quern_cc.h"
+#include "compiler/host/facts.h"
+#include "compiler/host/levels.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/precompiled.h"
 #include "compiler/host/ptx/translate.h"
@@ -10,7 +12,6 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <mutex>
@@ -26,7 +27,7 @@ double now_ms() {
 
 struct Result : quern_cc_result {
     llvm::SmallVector<char, 0> bytes;
-    std::string text;
+    std::string text, kernel_facts;
     std::vector<std::string> names;
     std::vector<const char*> pointers;
 };
@@ -114,7 +115,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
         result.status = QUERN_CC_CRASH;
         return;
     }
-    auto& module = *program.module;
+    auto& module = *program.module; // until make_fast() may take another
     module.setDataLayout(machine->createDataLayout());
     program.cut_waiting = work.options.regions;
     keep_warps_in_step(program);
@@ -125,20 +126,16 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     place_threads_and_shared(program);
     keep_leaders_in_step(program);
     let_spinning_threads_wait(program);
-    make_row_runners(program, *machine);
-    if (std::string trouble; [&] {
-            llvm::raw_string_ostream stream(trouble);
-            return llvm::verifyModule(module, &stream);
-        }()) {
-        result.text += "quern's passes made a broken module: " + trouble;
+    if (!make_fast(program, *machine, work.cpu, work.options.optimise_limit_ms, result.text)) {
         result.status = QUERN_CC_CRASH;
         return;
     }
-    optimise(program, *machine, work.cpu, result.text);
     make_plain_runners(program);
+    result.kernel_facts = tell_facts(program, work.cpu);
     const double optimised = now_ms();
     result.optimise_ms = optimised - read;
-    const bool emitted = emit_object(module, *machine, work.cpu, result.bytes);
+    program.budget = Budget(work.options.optimise_limit_ms);
+    const bool emitted = emit_object(program, *machine, work.cpu, result.bytes);
     result.emit_ms = now_ms() - optimised;
     if (!emitted || back_end->failed) {
         result.status = QUERN_CC_REFUSED;
@@ -198,6 +195,7 @@ void run(const quern_cc_request& request, Result& result) {
         result.status = QUERN_CC_CRASH;
         result.bytes.clear();
         result.names.clear();
+        result.kernel_facts.clear();
         result.text +=
             "error: the host compiler failed: " + (reason.empty() ? "unknown reason" : reason) +
             "\n";
@@ -225,6 +223,7 @@ quern_cc_result* quern_cc_compile(const quern_cc_request* request) {
     result->object = result->bytes.data();
     result->object_size = result->bytes.size();
     result->log = result->text.c_str();
+    result->facts = result->kernel_facts.c_str();
     result->lowered_names = result->pointers.data();
     result->lowered_name_count = result->pointers.size();
     return result;
@@ -236,5 +235,5 @@ const char* quern_cc_why_ignored(const char* option) {
     const auto why = quern::host::why_ignored(option ? option : ""); // a literal: it ends in 0
     return why.empty() ? "" : why.data();
 }
-const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 2)"; }
+const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 3)"; }
 }

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 #define QUERN_CC_API __attribute__((visibility("default")))
-#define QUERN_CC_ABI 2
+#define QUERN_CC_ABI 3
 
 typedef struct quern_cc_file {
     const char* name; /* as written between the quotes of #include */
@@ -50,6 +50,8 @@ typedef struct quern_cc_result {
     const char* log;                  /* warnings and errors, NUL terminated, "" when clean */
     const char* const* lowered_names; /* one per name expression, in order */
     size_t lowered_name_count;
+    /* A line for each kernel, see compiler/base/kernel_facts.h */
+    const char* facts;
     double front_end_ms, optimise_ms, emit_ms;
 } quern_cc_result;
 
@@ -58,7 +60,7 @@ QUERN_CC_API void quern_cc_free(quern_cc_result* result);
 /* Why an option ("--ftz=true") is accepted and changes nothing on a CPU; "" when it does something.
  */
 QUERN_CC_API const char* quern_cc_why_ignored(const char* option);
-QUERN_CC_API const char* quern_cc_identity(void); /* "clang 19.1.7 (quern cc 2)" */
+QUERN_CC_API const char* quern_cc_identity(void); /* "clang 19.1.7 (quern cc 3)" */
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/regions.h"
 #include "compiler/host/row_values.h"
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -34,15 +35,22 @@ bool add_ends(Value* state, Ends& ends, int depth = 0) {
            });
 }
 
-bool depends_on_thread(Value* value, const llvm::Function& body) {
-    if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
-        const unsigned at = argument->getArgNo();
-        return (at >= first_position && at < first_position + 3) || at == number_at;
+bool depends_on_thread(Value* value) {
+    llvm::SmallPtrSet<Value*, 32> seen = {value};
+    llvm::SmallVector<Value*, 32> open = {value};
+    while (!open.empty()) {
+        auto* next = open.pop_back_val();
+        if (auto* argument = llvm::dyn_cast<llvm::Argument>(next)) {
+            const unsigned at = argument->getArgNo();
+            if ((at >= first_position && at < first_position + 3) || at == number_at)
+                return true;
+        }
+        if (auto* instruction = llvm::dyn_cast<Instruction>(next))
+            for (auto& operand : instruction->operands())
+                if (seen.insert(operand).second)
+                    open.push_back(operand);
     }
-    auto* instruction = llvm::dyn_cast<Instruction>(value);
-    return instruction && llvm::any_of(instruction->operands(), [&](Value* operand) {
-               return depends_on_thread(operand, body);
-           });
+    return false;
 }
 
 std::optional<std::uint32_t> offset_of(Value* pointer, const llvm::Function& body) {
@@ -71,7 +79,7 @@ std::optional<Fork> find_fork(llvm::Function& body) {
         return std::nullopt;
     RowShapes shapes(body.getArg(first_position), body.getArg(number_at));
     const auto is_common = [&](Value* condition) {
-        return shapes.shape(condition) == Shape::uniform && !depends_on_thread(condition, body);
+        return shapes.shape(condition) == Shape::uniform && !depends_on_thread(condition);
     };
     llvm::SmallVector<llvm::ReturnInst*, 2> returns;
     for (auto& block : body)
@@ -132,8 +140,7 @@ llvm::SmallVector<Agreed, 4> take_agreed_stores(llvm::Function& body,
     llvm::SmallVector<Agreed, 4> taken;
     for (auto& [offset, same] : stores) {
         auto* value = same.front()->getValueOperand();
-        if (same.size() > 1 || shapes.shape(value) != Shape::uniform ||
-            depends_on_thread(value, body))
+        if (same.size() > 1 || shapes.shape(value) != Shape::uniform || depends_on_thread(value))
             continue;
         const auto* end = llvm::find_if(ends, [&, at = offset](std::uint8_t state) {
             return state < places.size() && at >= places[state].offset &&

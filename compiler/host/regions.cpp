@@ -7,7 +7,9 @@
 #include "compiler/host/kept_values.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/reach.h"
+#include "compiler/host/region_copy.h"
 #include "compiler/host/waits.h"
+#include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/IR/AttributeMask.h>
@@ -31,8 +33,6 @@ using llvm::Value;
 
 constexpr std::uint64_t most_threads = 1024;
 constexpr std::uint64_t largest_frame = 64 << 20;
-constexpr std::uint64_t largest_work =
-    150'000; // instructions: each region begins as the whole body
 
 struct Stop {
     CallInst* call;
@@ -87,9 +87,9 @@ Function* with_region_arguments(Function& thunk) {
 
 class Cutter {
   public:
-    Cutter(Function& body, Simplifier& simplifier)
-        : body_(body), simplifier_(simplifier), data_(body.getParent()->getDataLayout()),
-          build_(body.getContext()) {}
+    Cutter(Function& body, Simplifier& simplifier, const Budget& budget)
+        : body_(body), simplifier_(simplifier), budget_(budget),
+          data_(body.getParent()->getDataLayout()), build_(body.getContext()) {}
 
     Cutter(const Cutter&) = delete;
     Cutter& operator=(const Cutter&) = delete;
@@ -98,12 +98,17 @@ class Cutter {
         Regions regions;
         move_variables_to_frame();
         find_stops();
-        if (stops_.size() + 1 > host_most_regions ||
-            (stops_.size() + 1) * body_.getInstructionCount() > largest_work)
+        if (stops_.size() + 1 > host_most_regions) {
+            regions.why_not = "its threads are held at " + std::to_string(stops_.size()) +
+                              " places, more than " + std::to_string(host_most_regions - 1);
             return regions;
+        }
         decide_where_to_keep();
-        if (frame_bytes_ > largest_frame)
+        if (frame_bytes_ > largest_frame) {
+            regions.why_not = "its threads keep " + std::to_string(frame_bytes_ >> 20) +
+                              " MiB between them, more than " + std::to_string(largest_frame >> 20);
             return regions;
+        }
         demote();
         std::uint32_t kept = 0;
         for (int i = -1; i < static_cast<int>(stops_.size()); ++i) {
@@ -114,8 +119,11 @@ class Cutter {
             kept += static_cast<std::uint32_t>(llvm::alignTo(region.kept_bytes, 16));
             regions.list.push_back(region);
         }
-        for (int i = -1; i < static_cast<int>(stops_.size()); ++i)
+        for (int i = -1; i < static_cast<int>(stops_.size()); ++i) {
+            if (budget_.is_spent())
+                return {};
             regions.list[i + 1].body = make_region(i);
+        }
         regions.frame_bytes = frame_bytes_;
         regions.kept_bytes = kept;
         return regions;
@@ -168,6 +176,7 @@ class Cutter {
         for (auto* call : calls) {
             Stop stop = *as_stop(*call);
             stop.resume = llvm::SplitBlock(call->getParent(), call->getNextNode());
+            stop_at_[call->getParent()] = stops_.size();
             stops_.push_back(stop);
         }
     }
@@ -265,27 +274,31 @@ class Cutter {
     void place_in_frame() {
         framed(stops_.size());
         std::vector<Place> slots;
-        std::map<Value*, std::size_t> slot_of;
-        for (auto* value : all_) {
-            const auto bytes = data_.getTypeAllocSize(value->getType()).getFixedValue();
-            std::vector<bool> taken(slots.size());
-            bool needed = false;
-            for (const auto& together : framed_) {
-                if (!together.contains(value))
-                    continue;
-                needed = true;
-                for (auto* other : together)
-                    if (const auto found = slot_of.find(other); found != slot_of.end())
-                        taken[found->second] = true;
-            }
-            if (!needed)
+        std::vector<llvm::BitVector> used(framed_.size()); // by stop: which slots
+        llvm::MapVector<Value*, llvm::SmallVector<std::size_t, 4>> lives_over;
+        for (auto* value : all_)
+            lives_over[value];
+        for (std::size_t stop = 0; stop < framed_.size(); ++stop)
+            for (auto* value : framed_[stop])
+                lives_over[value].push_back(stop);
+        for (const auto& [value, stops] : lives_over) {
+            if (stops.empty())
                 continue;
-            std::size_t at = 0;
+            const auto bytes = data_.getTypeAllocSize(value->getType()).getFixedValue();
+            llvm::BitVector taken(static_cast<unsigned>(slots.size()));
+            for (const auto stop : stops) {
+                used[stop].resize(static_cast<unsigned>(slots.size()));
+                taken |= used[stop];
+            }
+            unsigned at = 0;
             while (at < slots.size() && (taken[at] || slots[at].bytes != bytes))
                 ++at;
             if (at == slots.size())
                 slots.push_back({reserve_frame(bytes, 1), bytes});
-            slot_of[value] = at;
+            for (const auto stop : stops) {
+                used[stop].resize(static_cast<unsigned>(slots.size()));
+                used[stop].set(at);
+            }
             places_[value] = slots[at];
         }
     }
@@ -317,54 +330,43 @@ class Cutter {
     }
 
     Function* make_region(int number) {
-        llvm::ValueToValueMapTy map;
-        auto* region = llvm::CloneFunction(&body_, map);
-        region->setName(body_.getName() + "." + llvm::Twine(number + 1));
-        const auto local = [&](Value* value) { return static_cast<Value*>(map[value]); };
-        // Every stop ends the region.
-        for (std::size_t i = 0; i < stops_.size(); ++i) {
-            auto* call = llvm::cast<CallInst>(local(stops_[i].call));
+        auto* start = number < 0 ? &body_.getEntryBlock() : stops_[number].resume;
+        RegionCopy copy(body_, *start, stop_at_, body_.getName() + "." + llvm::Twine(number + 1));
+        auto* region = copy.region();
+        // Every stop that is reached ends the region.
+        for (const auto i : copy.ends()) {
+            auto* call = copy.local(stops_[i].call);
             build_.SetInsertPoint(call);
             emit_arrival(*region, stops_[i], *call);
             for (auto& [value, offset] : kept_[i]) {
-                auto* now = build_.CreateLoad(types_[value], local(variables_[value]));
+                auto* now = build_.CreateLoad(types_[value], copy.local(variables_[value]));
                 build_.CreateAlignedStore(now, kept_place(*region, keep_at, i, offset),
                                           data_.getABITypeAlign(types_[value]));
             }
             for (auto* value : framed_[i]) {
-                auto* now = build_.CreateLoad(types_[value], local(variables_[value]));
+                auto* now = build_.CreateLoad(types_[value], copy.local(variables_[value]));
                 const auto [offset, bytes] = places_[value];
                 build_.CreateAlignedStore(now, frame_place(offset, bytes, region),
                                           data_.getABITypeAlign(types_[value]));
             }
-            build_.CreateRet(build_.getInt32(static_cast<std::uint32_t>(i + 1)));
-            auto* block = call->getParent();
-            auto* rest = llvm::SplitBlock(block, call);
-            block->getTerminator()->eraseFromParent(); // behind the return
-            call->replaceAllUsesWith(llvm::PoisonValue::get(call->getType()));
-            call->eraseFromParent();
-            (void)rest;
+            llvm::changeToUnreachable(call); // what stood behind it belongs to another region
+            auto* end = build_.GetInsertBlock()->getTerminator();
+            llvm::ReturnInst::Create(region->getContext(),
+                                     build_.getInt32(static_cast<std::uint32_t>(i + 1)),
+                                     end->getIterator());
+            end->eraseFromParent();
         }
         if (number >= 0)
-            begin_at(*region, number, llvm::cast<BasicBlock>(local(stops_[number].resume)), local);
+            begin_at(*region, number, copy);
         region->addFnAttr(llvm::Attribute::AlwaysInline);
-        llvm::EliminateUnreachableBlocks(*region);
         simplifier_.clean(*region);
         lift_divisions(*region);
         return region;
     }
 
-    template <class Local>
-    void begin_at(Function& region, int number, BasicBlock* resume, Local local) {
-        // The variables stand at the entry's beginning; all else of it belongs to the first region.
-        auto& entry = region.getEntryBlock();
-        auto at = entry.begin();
-        while (llvm::isa<llvm::AllocaInst>(at))
-            ++at;
-        entry.splitBasicBlock(at, "first");
-        entry.getTerminator()->eraseFromParent();
-        build_.SetInsertPoint(&entry);
-        std::map<Value*, Value*> known;
+    void begin_at(Function& region, int number, RegionCopy& copy) {
+        build_.SetInsertPoint(&region.getEntryBlock());
+        llvm::MapVector<Value*, Value*> known; // in this order it is written: the same each time
         const auto& stop = stops_[number];
         for (auto& [value, offset] : kept_[number]) {
             auto* load =
@@ -385,9 +387,10 @@ class Cutter {
         for (auto* value : again_[number])
             known[value] = recipes_.follow(build_, region, value, known);
         for (auto& [value, now] : known)
-            if (variables_.count(value))
-                build_.CreateStore(now, local(variables_[value]));
-        build_.CreateBr(resume);
+            if (const auto found = variables_.find(value); found != variables_.end())
+                if (auto* variable = copy.find_local(found->second))
+                    build_.CreateStore(now, variable);
+        build_.CreateBr(copy.local(stop.resume));
     }
 
     Value* kept_place(Function& region, unsigned argument, std::size_t stop, std::uint32_t offset) {
@@ -443,9 +446,11 @@ class Cutter {
     };
     Function& body_;
     Simplifier& simplifier_;
+    const Budget& budget_;
     const llvm::DataLayout& data_;
     llvm::IRBuilder<> build_;
     std::vector<Stop> stops_;
+    llvm::DenseMap<const BasicBlock*, std::size_t> stop_at_; // the block that ends in its call
     std::vector<llvm::SetVector<Instruction*>> live_, again_, framed_; // by stop
     std::vector<llvm::MapVector<Value*, std::uint32_t>> kept_;         // by stop: offsets
     std::vector<std::uint32_t> kept_bytes_, kept_offset_;
@@ -454,52 +459,67 @@ class Cutter {
 
     Recipes recipes_;
     std::map<Value*, llvm::Type*> types_;
-    std::map<Value*, Value*> variables_;
+    std::map<Value*, llvm::AllocaInst*> variables_;
     std::uint64_t frame_bytes_ = 0;
 };
 
-bool can_be_cut(Function& body) {
+const char* forbidden(llvm::StringRef wait) {
+    if (wait == "__quern_active_mask")
+        return "it asks which threads are here";
+    if (wait == "__quern_yield")
+        return "its threads spin until another one writes";
+    if (wait == "__quern_leave_thread")
+        return "its threads end inside a function";
+    return wait == "__quern_sync_named" ? "its threads wait at a named barrier"
+                                        : "its threads wait for the whole grid";
+}
+
+// Why a body cannot be cut; nullptr when it can.
+const char* what_forbids(Function& body) {
     for (auto* function : reached_from(body)) {
         if (function == &body)
             continue;
         const auto name = function->getName();
-        if (name == "__quern_context" ||
-            (is_wait(*function) && name != "__quern_sync_block" && name != "__quern_sync_warp"))
-            return false;
+        if (name == "__quern_context")
+            return "a function that is not part of it reads threadIdx or shared memory";
+        if (is_wait(*function) && name != "__quern_sync_block" && name != "__quern_sync_warp")
+            return forbidden(name);
         if (function->isDeclaration())
             continue;
         if (calls_by_address(*function))
-            return false;
+            return "it calls functions by address";
         for (auto& instruction : llvm::instructions(*function))
             if (auto* call = llvm::dyn_cast<CallInst>(&instruction);
                 call && call->getCalledFunction() && is_wait(*call->getCalledFunction()))
-                return false;
+                return "its threads wait in a function that is not part of it";
     }
     if (calls_by_address(body))
-        return false;
+        return "it calls functions by address";
     for (auto& instruction : llvm::instructions(body)) {
         if (auto* call = llvm::dyn_cast<CallInst>(&instruction))
             if (auto* callee = call->getCalledFunction();
                 callee && is_wait(*callee) && !as_stop(*call))
-                return false; // an op that is no constant
+                return "what its warps exchange is chosen while it runs";
         if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
             if (!variable->getAllocationSize(body.getParent()->getDataLayout()))
-                return false;
+                return "a thread's array has no fixed size";
     }
-    return true;
+    return nullptr;
 }
 
 } // namespace
 
-Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier) {
+Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier, const Budget& budget) {
     auto* body = with_region_arguments(*kernel.thunk);
     simplifier.run(*body);
     Regions regions;
-    if (can_be_cut(*body)) {
+    if (const char* reason = what_forbids(*body)) {
+        regions.why_not = reason;
+    } else {
         simplifier.shape_loops(*body);
         const bool stepped = step_through_loops(*body);
         if (kernel.waits || stepped) {
-            Cutter cutter(*body, simplifier);
+            Cutter cutter(*body, simplifier, budget);
             regions = cutter.cut();
             regions.stepped = stepped;
             llvm::SmallVector<KeptPlace, 8> places;

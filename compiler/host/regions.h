@@ -31,12 +31,13 @@ struct Regions {
     llvm::SmallVector<Region, 8> list; // the first is the kernel's beginning
     std::uint64_t frame_bytes = 0;     // of the threads of a block
     std::uint32_t kept_bytes = 0;
-    bool stepped = false; // loops over data are held in step
+    bool stepped = false;     // loops over data are held in step
+    std::string why_not = {}; // the list is empty, if that wants a reason
 };
 
 // regions.cpp: empty when the kernel cannot be cut: it waits in functions of their own, spins, or
 // asks who is here. The kernel's thunk is left as it is.
-Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier);
+Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier, const Budget& budget);
 
 // What a region's body takes after the thunk's arguments.
 enum RegionArgument : unsigned {

@@ -51,8 +51,15 @@ class Strides {
         auto* instruction = llvm::dyn_cast<Instruction>(value);
         if (!instruction)
             return 0; // constants and other positions
+        if (const auto known = known_.find(value); known != known_.end())
+            return known->second;
         if (depth > 24)
             return std::nullopt;
+        return known_[value] = find(instruction, depth);
+    }
+
+  private:
+    std::optional<std::int64_t> find(Instruction* instruction, int depth) {
         const auto operand = [&](unsigned i) { return of(instruction->getOperand(i), depth + 1); };
         switch (instruction->getOpcode()) {
         case Instruction::Add:
@@ -112,7 +119,6 @@ class Strides {
         }
     }
 
-  private:
     std::optional<std::int64_t> of_address(llvm::GetElementPtrInst& address, int depth) {
         auto total = of(address.getPointerOperand(), depth + 1);
         for (auto at = llvm::gep_type_begin(address), end = llvm::gep_type_end(address); at != end;
@@ -131,6 +137,7 @@ class Strides {
     const llvm::DataLayout& data_;
     const Value* thread_x_;
     llvm::SmallPtrSet<llvm::PHINode*, 4> begun_;
+    llvm::DenseMap<Value*, std::optional<std::int64_t>> known_; // or each use would ask again
 };
 
 // Whether threads in step touch memory in a row, or all the same place, in nearly all accesses.

@@ -300,12 +300,20 @@ void make_row_runners(Program& program, llvm::TargetMachine& machine) {
     std::optional<Simplifier> simplifier;
     for (auto& kernel : program.kernels) {
         kernel.by_thread = reads_thread(*kernel.thunk);
-        if (kernel.waits ? !program.cut_waiting : !kernel.by_thread)
+        if (kernel.waits ? !program.cut_waiting || program.level == Level::plain
+                         : !kernel.by_thread)
             continue;
+        if (program.level == Level::best && program.budget.is_spent())
+            return; // what is made here will not be used
         if (!simplifier)
             simplifier.emplace(machine);
-        if (const auto regions = cut_in_regions(kernel, *simplifier); !regions.list.empty()) {
+        const auto regions = program.level == Level::best
+                                 ? cut_in_regions(kernel, *simplifier, program.budget)
+                                 : Regions();
+        kernel.why_not_cut = regions.why_not;
+        if (!regions.list.empty()) {
             kernel.in_regions = true;
+            kernel.regions = static_cast<std::uint32_t>(regions.list.size());
             make_region_runner(*program.module, kernel, regions);
         } else if (!kernel.waits) {
             Runner(program, kernel).emit(&*simplifier);

@@ -1,4 +1,5 @@
 // What a raw kernel tells about itself: the driver's attributes, and a page for people.
+#include "runtime/kernel/promotion.h"
 #include "runtime/kernel/raw_arguments.h"
 
 #include "compiler/base/text.h"
@@ -62,6 +63,15 @@ std::string RawKernel::explain(Device& device, const CallHooks& hooks) {
     line("device", join(device.properties().name, ", ", device.arch().name));
     line("compiled", join(loaded.compiled.from_cache ? "no, found in the cache, in " : "in ",
                           fmt::format("{:.2f}", loaded.compiled.compile_ms), " ms"));
+    if (loaded.compiled.from_cache && loaded.compiled.binary.toolchain_ms > 0)
+        line("",
+             fmt::format("the toolchain had taken {:.2f} ms", loaded.compiled.binary.toolchain_ms));
+    for (const KernelFacts& facts : loaded.compiled.facts)
+        if (facts.name == function.symbol) {
+            line("runs as", tell(facts));
+            if (facts.tier == "fibers" && loaded.promotion != nullptr)
+                line("next tier", tell_progress(*loaded.promotion, function.symbol));
+        }
     std::string options;
     for (const std::string& option : source.options)
         options += join(options.empty() ? "" : " ", option);

@@ -39,5 +39,14 @@ TEST(ToolchainOptions, NvrtcsOwnAreLeftOutForNvcc) {
     EXPECT_EQ(sort_options(given, Toolchain::nvrtc).used, given);
 }
 
+TEST(ToolchainOptions, TheCpusOwnAreLeftOutForGpus) {
+    const Words given{"--quern-waiting=regions", "--quern-optimise-limit", "500", "-DX"};
+    EXPECT_EQ(sort_options(given, Toolchain::nvrtc).used, Words{"-DX"});
+    EXPECT_EQ(sort_options(given, Toolchain::nvcc).used, Words{"-DX"});
+    EXPECT_EQ(sort_options(given, Toolchain::nvrtc).ignored.back().first,
+              "--quern-optimise-limit 500");
+    EXPECT_EQ(sort_options(given, Toolchain::host).used, given);
+}
+
 } // namespace
 } // namespace quern

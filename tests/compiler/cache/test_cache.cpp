@@ -66,7 +66,7 @@ TEST_F(CacheTest, FoldersAndFilesArePrivate) {
     EXPECT_EQ(fs::status(entries()[0]).permissions(),
               fs::perms::owner_read | fs::perms::owner_write);
     const fs::path relative = fs::relative(entries()[0], folder_);
-    EXPECT_EQ(relative.begin()->string(), "v1");
+    EXPECT_EQ(relative.begin()->string(), "v2");
     EXPECT_EQ(relative.parent_path().filename().string().size(), 2U);
 }
 

@@ -227,7 +227,7 @@ TEST_F(Hostile, LinkToAFolderOfOursIsFine) {
 TEST_F(Hostile, FileInPlaceOfTheVersionFolderOrAShelf) {
     fs::create_directory(folder_);
     fs::permissions(folder_, fs::perms::owner_all);
-    write_file(fs::path(folder_) / "v1", "");
+    write_file(fs::path(folder_) / "v2", "");
     expect_memory_only("v1 is a file");
 }
 

@@ -91,6 +91,7 @@ Compiled compile(const Source& source) {
     Compiled compiled;
     compiled.status = result->status;
     compiled.log = result->log;
+    compiled.facts = result->facts;
     compiled.object.assign(static_cast<const char*>(result->object), result->object_size);
     for (size_t i = 0; i < result->lowered_name_count; ++i)
         compiled.names.emplace_back(result->lowered_names[i]);

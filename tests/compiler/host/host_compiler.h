@@ -13,7 +13,7 @@ namespace quern::test {
 
 struct Compiled {
     quern_cc_status status = QUERN_CC_ERROR;
-    std::string log, object;
+    std::string log, object, facts;
     std::vector<std::string> names;
 };
 

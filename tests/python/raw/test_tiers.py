@@ -96,6 +96,51 @@ def test_a_forked_child_and_the_process_end_in_time():
         time.sleep(0.01)
 
 
+def next_tier(kernel):
+    line = next(line for line in kernel.explain().splitlines() if line.startswith("  next tier"))
+    return line.removeprefix("  next tier").strip()
+
+
+def heat(turn, x):
+    """Launches until the background has had its say."""
+    given, made = quern.asarray(x), quern.zeros(x.size, "int32")
+    deadline = time.monotonic() + 60
+    while next_tier(turn).startswith("regions"):
+        assert time.monotonic() < deadline, turn.explain()
+        turn((64,), (128,), (given, made, 200))
+        numpy.testing.assert_array_equal(quern.asnumpy(made), turned(x, 200))
+
+
+def test_explain_tells_the_tier_and_what_comes_next():
+    source = SOURCE + f"// {time.time_ns()}"  # nothing has compiled it
+    turn, count = quern.RawKernel(source, "turn"), quern.RawKernel(source, "count")
+    text = turn.explain()
+    assert "fibers: each thread has a stack of its own, optimised at O" in text
+    assert next_tier(turn) == "regions, once it has run for a while"
+    assert "runs as     loops over threads, optimised at O" in count.explain()
+    heat(turn, numpy.random.default_rng(4).integers(-1000, 1000, 64 * 128, dtype=numpy.int32))
+    told = next_tier(turn)
+    assert told.startswith("in use: regions: ")
+    assert "optimised at O3, vectors of up to " in told
+    assert "compiled in the background in " in told
+    module = quern.RawModule(code=source)
+    assert "the toolchain had taken " in module.get_function("turn").explain()
+
+
+def test_a_background_compile_past_its_limit_leaves_fibers_and_says_so():
+    steps = "".join(
+        f"kept[t] = value + {k}; __syncthreads(); if (t > {k % 5}) value = kept[t - {k % 5}]; __syncthreads();\n"
+        for k in range(40)
+    )
+    source = SOURCE.replace(
+        "    for (int round", f"    if (rounds < 0) {{ {steps} }}\n    for (int round"
+    )
+    turn = quern.RawKernel(source, "turn", ("--quern-optimise-limit=60",))
+    heat(turn, numpy.random.default_rng(5).integers(-1000, 1000, 64 * 128, dtype=numpy.int32))
+    assert next_tier(turn) == "given up: the best level took too long"
+    assert "fibers" in turn.explain()
+
+
 @pytest.mark.parametrize("tier", ["fibers", "regions"])
 def test_a_program_may_choose_its_tier(tier):
     turn = quern.RawKernel(SOURCE, "turn", (f"--quern-waiting={tier}",))
@@ -103,3 +148,6 @@ def test_a_program_may_choose_its_tier(tier):
     made = quern.zeros(x.size, "int32")
     turn((3,), (128,), (quern.asarray(x), made, 7))
     numpy.testing.assert_array_equal(quern.asnumpy(made), turned(x, 7))
+    text = turn.explain()
+    assert f"runs as     {tier}: " in text
+    assert "next tier" not in text
