@@ -5,7 +5,11 @@
 #pragma once
 #include <cuda.h>
 
+#include <cstddef>
 #include <string>
+
+// Older headers lack it, and so do older drivers.
+extern "C" CUresult CUDAAPI cuFuncGetParamCount(CUfunction function, std::size_t* count);
 
 namespace quern {
 

@@ -60,6 +60,16 @@ CUresult cuFuncGetName(const char** name, CUfunction handle) {
     return CUDA_SUCCESS;
 }
 
+CUresult cuFuncGetParamCount(CUfunction handle, std::size_t* count) {
+    const Function* function = state().functions.find(handle);
+    if (function == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (count == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
+    *count = function->info->param_count;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index, std::size_t* offset,
                             std::size_t* bytes) {
     const Function* function = state().functions.find(handle);

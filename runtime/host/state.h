@@ -1,5 +1,6 @@
 // All state of the host driver, in one object, and the declarations of its table functions.
 #pragma once
+#include "runtime/driver/api.h"
 #include "runtime/host/machine.h"
 #include "runtime/host/memory.h"
 #include "runtime/host/module.h"

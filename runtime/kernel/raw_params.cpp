@@ -1,5 +1,6 @@
 // A kernel's parameters: widths from the driver, types from the object (CPU), the symbol or the
 // text (GPU).
+#include "runtime/kernel/cubin_params.h"
 #include "runtime/kernel/raw_arguments.h"
 
 #include <algorithm>
@@ -11,13 +12,27 @@ constexpr std::size_t most_params = 32768; // CUDA's parameters hold fewer bytes
 
 std::uint32_t declared_bytes(const CType& type) { return type.pointer ? 8 : type.bytes; }
 
-std::vector<std::uint32_t> driver_bytes(const RawFunction& function) {
+// An older driver answers only whether there is one more, and a refusal is an error to whoever
+// watches its calls: the cubin is asked first.
+std::size_t count_params(const LoadedProgram& loaded, const RawFunction& function) {
+    const DriverApi& api = function.device->api();
+    std::size_t count = 0;
+    if (api.cuFuncGetParamCount != nullptr &&
+        api.cuFuncGetParamCount(function.handle, &count) == CUDA_SUCCESS)
+        return std::min(count, most_params);
+    return std::min(
+        count_cubin_params(loaded.compiled.binary.image, function.symbol).value_or(most_params),
+        most_params);
+}
+
+std::vector<std::uint32_t> driver_bytes(const LoadedProgram& loaded, const RawFunction& function) {
     const DriverApi& api = function.device->api();
     std::vector<std::uint32_t> list;
     if (api.cuFuncGetParamInfo == nullptr)
         return list;
+    const std::size_t count = count_params(loaded, function);
     for (std::size_t offset = 0, bytes = 0;
-         list.size() < most_params &&
+         list.size() < count &&
          api.cuFuncGetParamInfo(function.handle, list.size(), &offset, &bytes) == CUDA_SUCCESS;)
         list.push_back(static_cast<std::uint32_t>(bytes));
     return list;
@@ -42,7 +57,7 @@ std::vector<DeclaredParam> find_declared_params(const LoadedProgram& loaded,
 std::vector<RawParam> find_params(const LoadedProgram& loaded, const RawFunction& function,
                                   const RawSource& source) {
     std::vector<DeclaredParam> declared = find_declared_params(loaded, function, source);
-    std::vector<std::uint32_t> bytes = driver_bytes(function);
+    std::vector<std::uint32_t> bytes = driver_bytes(loaded, function);
     if (loaded.device->api().cuFuncGetParamInfo == nullptr) { // an old driver: the text alone
         for (const DeclaredParam& param : declared)
             bytes.push_back(declared_bytes(param.c_type));

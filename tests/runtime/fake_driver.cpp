@@ -413,6 +413,10 @@ struct FakeDriver::State {
     CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
         return as<FakeFunction>(function)->attributes[attribute] = value, CUDA_SUCCESS;
     }
+    CUresult cuFuncGetParamCount(CUfunction, std::size_t* count) {
+        *count = param_bytes.size();
+        return CUDA_SUCCESS;
+    }
     CUresult cuFuncGetParamInfo(CUfunction, std::size_t index, std::size_t* offset,
                                 std::size_t* bytes) {
         if (index >= param_bytes.size())

@@ -1,6 +1,7 @@
 // Raw kernels on a GPU that is not here: what the text and the symbol tell of parameters, what a
 // launch is given, and drivers that fail or are too old to tell.
 #include "compiler/base/error.h"
+#include "runtime/kernel/cubin_params.h"
 #include "runtime/kernel/raw.h"
 #include "tests/private_cache.h"
 #include "tests/runtime/fake_driver.h"
@@ -9,6 +10,7 @@
 
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace quern {
 namespace {
@@ -17,6 +19,7 @@ constexpr const char* program = R"(
 typedef float real;
 extern "C" __global__ void mix(const real* __restrict__ x, real a, long long n, unsigned char b) {}
 template <class T> __global__ void scale(T* x, T a) {}
+extern "C" __global__ void nothing() {}
 )";
 
 class RawOnFake : public testing::Test {
@@ -166,6 +169,61 @@ TEST_F(RawOnFake, ManyArgumentsOfManyBytes) {
     });
     kernel(args, {});
     EXPECT_EQ(right, count);
+}
+
+// Calls that are refused show up in tools that watch the driver: none is needed to know how many
+// parameters there are, on drivers that count them as on those that do not.
+TEST_F(RawOnFake, NoParameterIsAskedForThatIsNotThere) {
+    static int refused;
+    static decltype(DriverApi::cuFuncGetParamInfo) real;
+    auto& api = const_cast<DriverApi&>(fake.driver().api);
+    real = api.cuFuncGetParamInfo;
+    api.cuFuncGetParamInfo = [](CUfunction function, std::size_t index, std::size_t* offset,
+                                std::size_t* bytes) {
+        const CUresult status = real(function, index, offset, bytes);
+        refused += status != CUDA_SUCCESS;
+        return status;
+    };
+    const auto counting = api.cuFuncGetParamCount;
+    for (const auto count : {counting, decltype(counting){nullptr}}) {
+        api.cuFuncGetParamCount = count;
+        refused = 0;
+        fake.set_param_bytes({8, 4, 8, 1});
+        EXPECT_EQ(make("mix")->on(find_device("cuda:0")).params.size(), 4u);
+        fake.set_param_bytes({8, 4});
+        EXPECT_EQ(make("scale<float>")->on(find_device("cuda:0")).params.size(), 2u);
+        fake.set_param_bytes({});
+        EXPECT_EQ(make("nothing")->on(find_device("cuda:0")).params.size(), 0u);
+        EXPECT_EQ(refused, 0);
+    }
+}
+
+TEST(CubinParams, AreReadFromWhatNvrtcWrites) {
+    std::string params;
+    for (int count = 0; count < 40; count += 13) {
+        RawSource source;
+        source.code = "struct Wide { double x[5]; };\nextern \"C\" __global__ void k(" + params +
+                      ") {}\nextern \"C\" __global__ void k2(Wide a, char b) {}";
+        for (const char* arch : {"sm_80", "sm_90", "sm_100"}) {
+            const auto made = compile_raw(source, {Target::gpu, arch}, "k", "");
+            const std::span image(made.binary.image);
+            EXPECT_EQ(count_cubin_params(image, "k"), static_cast<std::size_t>(count)) << arch;
+            EXPECT_EQ(count_cubin_params(image, "k2"), 2u) << arch;
+            EXPECT_EQ(count_cubin_params(image, "k3"), std::nullopt);
+            // Whatever is cut off or overwritten, nothing outside the image is read.
+            for (std::size_t size = 0; size < image.size(); size += 7)
+                (void)count_cubin_params(image.first(size), "k2");
+            auto broken = made.binary.image;
+            for (std::size_t at = 0; at < broken.size(); at += 5) {
+                const auto kept = std::exchange(broken[at], std::byte{0xff});
+                (void)count_cubin_params(broken, "k2");
+                broken[at] = kept;
+            }
+        }
+        for (int k = count; k < count + 13; ++k)
+            params += (k ? ", int a" : "int a") + std::to_string(k);
+    }
+    EXPECT_EQ(count_cubin_params({}, "k"), std::nullopt);
 }
 
 TEST_F(RawOnFake, AnySingleFailingDriverCallIsAnErrorAndNothingMore) {
