@@ -17,6 +17,7 @@ constexpr unsigned tolerated[] = {
     clang::diag::err_pragma_loop_compatibility,    // two of them before one loop
     clang::diag::err_requires_positive_value,      // #pragma unroll -1
     clang::diag::err_member_extra_qualification,   // struct A { int A::f(); }
+    clang::diag::err_c99_array_usage_cxx,          // void f(int a[__restrict__])
     clang::diag::err_goto_into_protected_scope,    // a jump past `int x = 1;`
     clang::diag::err_switch_into_protected_scope,
 };

@@ -53,6 +53,9 @@ std::string place_of(const llvm::Instruction& instruction, const clang::SourceMa
 
 std::string plain_name(llvm::StringRef symbol) {
     std::string name = llvm::demangle(symbol.str());
+    constexpr std::string_view unnamed = "(anonymous namespace)::";
+    for (auto at = name.find(unnamed); at != name.npos; at = name.find(unnamed))
+        name.erase(at, unnamed.size());
     name.resize(std::min(name.find('('), name.size()));
     name.resize(std::min(name.find('<'), name.size()));
     const auto space = name.rfind(' '); // a template's demangled name begins with its return type

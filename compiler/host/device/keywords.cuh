@@ -67,7 +67,33 @@
 #define __quern_member __inline__ __attribute__((device, host, always_inline))
 #define __quern_fn static __quern_member
 
+template <bool condition> struct __quern_if {};
+template <> struct __quern_if<true> { typedef int type; };
+template <bool condition> using __quern_when = typename __quern_if<condition>::type;
+
 // Only what NVRTC knows without a header: a program may give any other name (uint, uint8_t, INT_MAX) its own meaning.
 typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
 typedef long long clock_t;
+typedef __builtin_va_list va_list;
+#define va_start(list, last) __builtin_va_start(list, last)
+#define va_arg(list, type) __quern_next_argument<type>(list)
+#define va_copy(to, from) __builtin_va_copy(to, from)
+#define va_end(list) __builtin_va_end(list)
+// Clang refuses its own va_arg in device code; where the next number or pointer lies is the ABI's: a register saved on
+// entry as long as there are any, then the stack. No other type is passed this way here.
+template <class T> __quern_fn T __quern_next_argument(va_list list) {
+    static_assert(sizeof(T) <= 8 && (__is_arithmetic(T) || __is_pointer(T) || __is_enum(T)), "va_arg: a number or a pointer");
+    unsigned& used = __is_floating_point(T) ? list->fp_offset : list->gp_offset;
+    const unsigned size = __is_floating_point(T) ? 16 : 8;
+    char* place = (char*)list->overflow_arg_area;
+    if (used < (__is_floating_point(T) ? 176u : 48u)) {
+        place = (char*)list->reg_save_area + used;
+        used += size;
+    } else {
+        list->overflow_arg_area = place + 8;
+    }
+    T value;
+    __builtin_memcpy(&value, place, sizeof(T));
+    return value;
+}

@@ -61,7 +61,10 @@ struct __CUDA_ALIGN__(4) QUERN_TYPE2 {
     QUERN_TYPE2() = default;
     __quern_member constexpr QUERN_TYPE2(const QUERN_TYPE& low, const QUERN_TYPE& high) : x(low), y(high) {}
     __quern_member QUERN_TYPE2(const QUERN_RAW2& raw) : x(QUERN_RAW{raw.x}), y(QUERN_RAW{raw.y}) {}
-    __quern_member QUERN_TYPE2& operator=(const QUERN_RAW2& raw) { return *this = QUERN_TYPE2(raw); }
+    template <class Raw, class = __quern_when<__is_same(Raw, QUERN_RAW2)>> // no Raw for `pair = {}`
+    __quern_member QUERN_TYPE2& operator=(const Raw& raw) {
+        return *this = QUERN_TYPE2(raw);
+    }
     __quern_member operator QUERN_RAW2() const { return {QUERN_BITS(x), QUERN_BITS(y)}; }
 };
 

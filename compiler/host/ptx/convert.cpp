@@ -224,6 +224,8 @@ void convert(Emitter& e) {
         return to_tf32(e);
     if (e.take("pack"))
         return pack(e);
+    if (convert_eight_bits(e))
+        return;
     const Modifiers m{e.take_any({"rni", "rzi", "rmi", "rpi"}), take_rounding(e), e.take("ftz"),
                       e.take("sat"), e.take("relu")};
     const Type to = e.take_type(), from = e.take_type();

@@ -13,5 +13,7 @@ Value* constant_real(Emitter& e, Type type, double value);
 std::string_view take_rounding(Emitter& e);
 // To a narrower type in the named rounding (.rn .rz .rm .rp).
 Value* narrow(Emitter& e, Type from, Type to, std::string_view rounding, Value* value);
+// cvt where one side is a pair of floats of eight bits: eight_bits.cpp. False: it is another cvt.
+bool convert_eight_bits(Emitter& e);
 
 } // namespace quern::host::ptx

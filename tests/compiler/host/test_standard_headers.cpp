@@ -58,5 +58,43 @@ TEST(StandardHeaders, NamesOfStd) {
         EXPECT_DOUBLE_EQ(out[k], expected[k]) << k;
 }
 
+// As NVRTC has it: these headers bring the integers of <stdint.h> along.
+TEST(CudaHeaders, BringIntegersAndHandles) {
+    for (const std::string header : {"cuda.h", "cooperative_groups.h", "cuda_pipeline.h"}) {
+        const bool driver = header == "cuda.h";
+        const Program program({"#include <" + header + ">\ntypedef " +
+                               (driver ? "CUdeviceptr" : "uint64_t") + R"( Address;
+extern "C" __global__ void read(Address from, uint32_t* to) { *to = *(const uint32_t*)from + INT32_MAX; })"});
+        const std::uint32_t from = 0x90000001;
+        std::uint32_t to = 0;
+        program.launch("read", {1}, {1}, &from, &to);
+        EXPECT_EQ(to, 0x10000000U) << header;
+    }
+}
+
+// Sizes that a GPU's programs see.
+TEST(CudaHeaders, StructuresOfTheRuntime) {
+    const Program program({R"(extern "C" __global__ void sizes(int* out, cudaMemcpy3DParms copy) {
+    int k = 0;
+    out[k++] = sizeof(cudaPitchedPtr);
+    out[k++] = sizeof(cudaMemcpy3DParms);
+    out[k++] = sizeof(cudaResourceDesc);
+    out[k++] = sizeof(cudaPointerAttributes);
+    out[k++] = sizeof(cudaFuncAttributes);
+    out[k++] = sizeof(cudaDeviceProp);
+    out[k++] = copy.kind == cudaMemcpyDeviceToDevice ? (int)copy.extent.depth : -1;
+    out[k++] = cudaErrorStubLibrary + cudaLimitMallocHeapSize;
+})"});
+    struct Copy {
+        std::uint64_t words[19];
+        int kind;
+    } copy{};
+    copy.words[18] = 77;
+    copy.kind = 3;
+    std::vector<int> out(8);
+    program.launch("sizes", {1}, {1}, out.data(), copy);
+    EXPECT_EQ(out, (std::vector{32, 160, 144, 88, 144, 1008, 77, 36}));
+}
+
 } // namespace
 } // namespace quern::test

@@ -1,0 +1,2 @@
+// <stdarg.h>: va_list and its macros need no header.
+#pragma once
