@@ -9,7 +9,10 @@
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/reduction_kernel.h"
 #include "compiler/ops/scan_table.h"
+#include "compiler/ops/ufunc_kernel.h"
+#include "compiler/ops/ufunc_walk.h"
 #include "compiler/resolve/promote.h"
+#include "compiler/resolve/ufunc_types.h"
 #include "compiler/spec/declared.h"
 
 namespace quern {

@@ -57,6 +57,7 @@ std::vector<std::string> kernel_pieces(const KernelSpec& spec, const Signature& 
                                       "DBL_",      "INT_",     "UINT_",    "LLONG_",   "ULLONG_"}));
     add("quern/atomic.cuh", starts_with_any(identifiers, {"atomic"}));
     add("quern/convert.cuh", starts_with_any(identifiers, {"convert"}));
+    add("quern/ufunc.cuh", starts_with_any(identifiers, {"ufunc"}));
     add("quern/reduce_ops.cuh", starts_with_any(identifiers, {"quern_value"}));
     return pieces;
 }

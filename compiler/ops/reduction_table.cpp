@@ -76,6 +76,10 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
             types.accumulator_bytes *= 2;
         }
         break;
+    case ReductionTypes::loop:
+        types.result = types.value;
+        accumulate_in(accumulating(types.value));
+        break;
     case ReductionTypes::truth:
         types.value = types.result = DType::boolean;
         types.accumulator = "bool";

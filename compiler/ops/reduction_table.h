@@ -36,6 +36,17 @@ enum class Reduction : std::uint8_t {
     nanstd,
     nanargmax,
     nanargmin,
+    fmax,
+    fmin,
+    logical_xor,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    gcd,
+    lcm,
+    hypot,
+    logaddexp,
+    logaddexp2,
 };
 
 // What is accumulated, and what comes out, by the dtype that goes in.
@@ -48,6 +59,7 @@ enum class ReductionTypes : std::uint8_t {
     average, // integers become float64
     counted, // the same, with the number of elements that took part
     moments, // count, shift and two sums; a real float comes out
+    loop,    // of a ufunc, which chose the dtype; two-byte floats accumulate in float
 };
 
 struct ReductionRow {
@@ -87,6 +99,17 @@ inline constexpr std::array reduction_table{
     ReductionRow{Reduction::nanstd,        "nanstd",        ReductionTypes::moments, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
     ReductionRow{Reduction::nanargmax,     "nanargmax",     ReductionTypes::place,   true,  true,  "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.place()",                        "quern_part(quern::Limits<quern_value>::low())"},
     ReductionRow{Reduction::nanargmin,     "nanargmin",     ReductionTypes::place,   true,  true,  "quern_inner(v, _J)",               "quern::least(a, b)",          "a.place()",                        "quern_part(quern::Limits<quern_value>::high())"},
+    ReductionRow{Reduction::fmax,          "fmax",          ReductionTypes::loop,    true,  false, "v",                              "quern::ufunc::fmax(a, b)",    "a",                              "quern::passed_over<quern_value>(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::fmin,          "fmin",          ReductionTypes::loop,    true,  false, "v",                              "quern::ufunc::fmin(a, b)",    "a",                              "quern::passed_over<quern_value>(quern::Limits<quern_value>::high())"},
+    ReductionRow{Reduction::logical_xor,   "logical_xor",   ReductionTypes::truth,   false, false, "v",                              "a != b",                      "a",                              "false"},
+    ReductionRow{Reduction::bitwise_and,   "bitwise_and",   ReductionTypes::loop,    false, false, "v",                              "a & b",                       "a",                              "quern_part(-1)"},
+    ReductionRow{Reduction::bitwise_or,    "bitwise_or",    ReductionTypes::loop,    false, false, "v",                              "a | b",                       "a",                              "0"},
+    ReductionRow{Reduction::bitwise_xor,   "bitwise_xor",   ReductionTypes::loop,    false, false, "v",                              "a ^ b",                       "a",                              "0"},
+    ReductionRow{Reduction::gcd,           "gcd",           ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::gcd(a, b)",     "a",                              "0"},
+    ReductionRow{Reduction::lcm,           "lcm",           ReductionTypes::loop,    true,  false, "v",                              "quern::ufunc::lcm(a, b)",     "a",                              "1"},
+    ReductionRow{Reduction::hypot,         "hypot",         ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::hypot(a, b)",   "a",                              "0"},
+    ReductionRow{Reduction::logaddexp,     "logaddexp",     ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::logaddexp(a, b)","a",                              "quern::Limits<quern_value>::low()"},
+    ReductionRow{Reduction::logaddexp2,    "logaddexp2",    ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::logaddexp2(a, b)","a",                              "quern::Limits<quern_value>::low()"},
 };
 // clang-format on
 

@@ -282,8 +282,6 @@ void bind_array_interop(py::handle type) {
                     "Version 3; of an array on the CPU.");
     attach(type, "__array__", &as_numpy, py::arg("dtype") = py::none(),
            py::arg("copy") = py::none());
-    type.attr("__array_ufunc__") =
-        py::none(); // NumPy's functions refuse our arrays instead of copying them
 }
 
 } // namespace quern::python

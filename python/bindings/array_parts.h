@@ -6,6 +6,7 @@
 #include <pybind11/numpy.h>
 
 #include <optional>
+#include <vector>
 
 namespace quern::python {
 
@@ -48,10 +49,14 @@ struct MemoryPointer {
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);
 
+// array_operators.cpp: the slots of operators and comparisons.
+[[nodiscard]] std::vector<PyType_Slot> operator_slots();
+
 // Each attaches its methods to ndarray and its functions to the module.
 void bind_array_views(pybind11::module_& module, pybind11::handle type);
 void bind_array_values(pybind11::module_& module, pybind11::handle type);
 void bind_array_reductions(pybind11::module_& module, pybind11::handle type);
+void bind_array_operators(pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
 void bind_array_interop(pybind11::handle type);
 void bind_array_dlpack(pybind11::module_& module, pybind11::handle type);

@@ -2,10 +2,8 @@
 #include "compiler/base/error.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_call.h"
-#include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_error.h"
-#include "python/bindings/bind_scalar.h"
-#include "runtime/kernel/reduce.h"
+#include "python/bindings/reduce_options.h"
 
 #include <pybind11/stl.h>
 
@@ -17,59 +15,6 @@ namespace py = pybind11;
 namespace quern::python {
 namespace {
 
-// One call's options as Python gave them.
-struct Options {
-    py::object axis, dtype, out, initial, where;
-    bool keepdims = false;
-    double ddof = 0;
-};
-
-const Array* array_or_null(const py::object& object, const char* what) {
-    if (object.is_none())
-        return nullptr;
-    if (Array* array = find_array(object.ptr()))
-        return array;
-    throw TypeError(std::string(what) + " must be a quern.ndarray, not " +
-                    Py_TYPE(object.ptr())->tp_name);
-}
-
-// where=True is no mask at all.
-const Array* mask_of(const py::object& where) {
-    if (where.ptr() == Py_True)
-        return nullptr;
-    return array_or_null(where, "where");
-}
-
-struct ReadOptions {
-    ReduceCall call;
-    std::vector<std::int64_t> axes;
-
-    explicit ReadOptions(const Options& options) {
-        if (!options.axis.is_none()) {
-            call.all_axes = false;
-            if (PyTuple_Check(options.axis.ptr())) {
-                for (const py::handle item : options.axis)
-                    axes.push_back(to_int(item, "axis"));
-            } else {
-                axes.push_back(to_int(options.axis, "axis"));
-            }
-            call.axes = axes;
-        }
-        call.keepdims = options.keepdims;
-        call.ddof = options.ddof;
-        if (!options.dtype.is_none())
-            call.dtype = to_dtype(options.dtype);
-        call.out = array_or_null(options.out, "out");
-        call.where = mask_of(options.where);
-        if (!options.initial.is_none()) {
-            call.initial = find_scalar(options.initial.ptr());
-            if (!call.initial)
-                throw TypeError(std::string("initial must be a number, not ") +
-                                Py_TYPE(options.initial.ptr())->tp_name);
-        }
-    }
-};
-
 Reduction reduction_named(const std::string& name) {
     const auto found = find_reduction(name);
     if (!found)
@@ -77,8 +22,8 @@ Reduction reduction_named(const std::string& name) {
     return *found;
 }
 
-py::object run(Reduction op, const Array& array, const Options& options) {
-    const ReadOptions read(options);
+py::object run(Reduction op, const Array& array, const ReduceOptions& options) {
+    const ReadReduceOptions read(options);
     std::optional<Array> made = reduce(op, array, read.call, drop_gil);
     if (has_waited()) [[unlikely]]
         surface_warnings();
@@ -87,7 +32,7 @@ py::object run(Reduction op, const Array& array, const Options& options) {
 
 std::string explain(const std::string& name, const Array& array, const py::object& axis,
                     const py::object& dtype, bool keepdims) {
-    const ReadOptions read({axis, dtype, py::none(), py::none(), py::none(), keepdims, 0});
+    const ReadReduceOptions read({axis, dtype, py::none(), py::none(), py::none(), keepdims, 0});
     return explain_reduce(reduction_named(name), array, read.call);
 }
 

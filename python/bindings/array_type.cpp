@@ -237,15 +237,6 @@ template <PyObject* (*Convert)(PyObject*)> PyObject* as_text(PyObject* self) {
     return guarded([&] { return Convert(values_of(self).ptr()); }, static_cast<PyObject*>(nullptr));
 }
 
-// Without this `a == b` would quietly mean `a is b`.
-PyObject* compare(PyObject*, PyObject*, int) {
-    PyErr_SetString(
-        PyExc_NotImplementedError,
-        "comparing quern arrays is not supported yet: compare with an ElementwiseKernel, or "
-        "on the host as a.get() == b.get()");
-    return nullptr;
-}
-
 template <class Slot> void* slot(Slot function) { return reinterpret_cast<void*>(function); }
 
 constexpr const char* doc = R"(ndarray(shape, dtype=float, memptr=None, strides=None, order='C')
@@ -268,32 +259,32 @@ PyObject* wrap_view(Array&& array, PyObject* owner) noexcept {
 }
 
 void make_array_type(py::module_& module) {
-    PyType_Slot slots[] = {
-        {Py_tp_doc, const_cast<char*>(doc)},
-        {Py_tp_new, slot(construct)},
-        {Py_tp_dealloc, slot(dispose)},
-        {Py_tp_getset, attributes},
-        {Py_tp_members, members},
-        {Py_tp_repr, slot(as_text<PyObject_Repr>)},
-        {Py_tp_str, slot(as_text<PyObject_Str>)},
-        {Py_tp_richcompare, slot(compare)},
-        {Py_tp_hash, slot(PyObject_HashNotImplemented)},
-        {Py_tp_iter, slot(iterate)},
-        {Py_mp_length, slot(length)},
-        {Py_mp_subscript, slot(get_item)},
-        {Py_mp_ass_subscript, slot(set_item)},
-        {Py_sq_length, slot(length)},
-        {Py_sq_item, slot(get_element)},
-        {Py_nb_bool, slot(as_bool)},
-        {Py_nb_int, slot(as_number<PyNumber_Long>)},
-        {Py_nb_float, slot(as_number<PyNumber_Float>)},
-        {Py_nb_index, slot(as_number<PyNumber_Index>)},
-        {Py_bf_getbuffer, slot(get_buffer)},
-        {Py_bf_releasebuffer, slot(release_buffer)},
-        {0, nullptr},
-    };
+    std::vector<PyType_Slot> slots = operator_slots();
+    slots.insert(slots.end(), {
+                                  {Py_tp_doc, const_cast<char*>(doc)},
+                                  {Py_tp_new, slot(construct)},
+                                  {Py_tp_dealloc, slot(dispose)},
+                                  {Py_tp_getset, attributes},
+                                  {Py_tp_members, members},
+                                  {Py_tp_repr, slot(as_text<PyObject_Repr>)},
+                                  {Py_tp_str, slot(as_text<PyObject_Str>)},
+                                  {Py_tp_hash, slot(PyObject_HashNotImplemented)},
+                                  {Py_tp_iter, slot(iterate)},
+                                  {Py_mp_length, slot(length)},
+                                  {Py_mp_subscript, slot(get_item)},
+                                  {Py_mp_ass_subscript, slot(set_item)},
+                                  {Py_sq_length, slot(length)},
+                                  {Py_sq_item, slot(get_element)},
+                                  {Py_nb_bool, slot(as_bool)},
+                                  {Py_nb_int, slot(as_number<PyNumber_Long>)},
+                                  {Py_nb_float, slot(as_number<PyNumber_Float>)},
+                                  {Py_nb_index, slot(as_number<PyNumber_Index>)},
+                                  {Py_bf_getbuffer, slot(get_buffer)},
+                                  {Py_bf_releasebuffer, slot(release_buffer)},
+                                  {0, nullptr},
+                              });
     PyType_Spec spec{"quern.ndarray", static_cast<int>(sizeof(ArrayObject)), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
     PyObject* type = PyType_FromSpec(&spec);
     if (type == nullptr)
         throw py::error_already_set();

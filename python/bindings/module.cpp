@@ -19,6 +19,7 @@ PYBIND11_MODULE(_core, module) {
     bind_kernel(module);
     bind_reduction(module);
     bind_scan(module);
+    bind_ufunc(module);
     bind_raw_kernel(module);
     bind_raw_module(module);
 #endif

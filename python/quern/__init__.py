@@ -49,6 +49,7 @@ from quern._core import (
     ReductionKernel,
     Stream,
     ndarray,
+    ufunc,
 )
 from quern._creation import (
     arange,
@@ -130,9 +131,13 @@ from quern._scans import (
     nancumprod,
     nancumsum,
 )
+from quern._ufuncs import at as _at
 
 if TYPE_CHECKING:
     from ml_dtypes import bfloat16
+
+ufunc.at = _at  # type: ignore[method-assign]
+globals().update(_core.ufuncs)  # add, multiply, sin, ...: every row of the core's table
 
 __version__: str = _core.__version__
 
@@ -243,6 +248,7 @@ __all__ = [
     "synchronize",
     "transpose",
     "uint",
+    "ufunc",
     "uint8",
     "uint16",
     "uint32",
@@ -251,6 +257,7 @@ __all__ = [
     "var",
     "zeros",
     "zeros_like",
+    *_core.ufuncs,
 ]
 
 from_dlpack = _core.from_dlpack

@@ -164,20 +164,22 @@ QUERN_OF complex<T> pow(const complex<T>& z, const complex<T>& w) {
 QUERN_OF complex<T> pow(const complex<T>& z, T w) { return pow(z, complex<T>(w)); }
 QUERN_OF complex<T> pow(T z, const complex<T>& w) { return pow(complex<T>(z), w); }
 QUERN_OF complex<T> pow(const complex<T>& z, int w) { return pow(z, complex<T>(T(w))); }
-QUERN_OF complex<T> sin(const complex<T>& z) {
-    return complex<T>(sin(z.real()) * cosh(z.imag()), cos(z.real()) * sinh(z.imag()));
-}
-QUERN_OF complex<T> cos(const complex<T>& z) {
-    return complex<T>(cos(z.real()) * cosh(z.imag()), -(sin(z.real()) * sinh(z.imag())));
-}
-QUERN_OF complex<T> sinh(const complex<T>& z) {
-    return complex<T>(sinh(z.real()) * cos(z.imag()), cosh(z.real()) * sin(z.imag()));
+QUERN_OF complex<T> sinh(const complex<T>& z) { // a part that is 0 stays so beside infinities
+    const T x = z.real(), y = z.imag();
+    return complex<T>(x == 0 ? x : sinh(x) * cos(y), y == 0 ? y : cosh(x) * sin(y));
 }
 QUERN_OF complex<T> cosh(const complex<T>& z) {
-    return complex<T>(cosh(z.real()) * cos(z.imag()), sinh(z.real()) * sin(z.imag()));
+    const T x = z.real(), y = z.imag();
+    return complex<T>(cosh(x) * cos(y), x == 0 || y == 0 ? (x * y == 0 ? x * y : copysign(T(0), x) * copysign(T(1), y)) : sinh(x) * sin(y));
 }
+QUERN_OF complex<T> sin(const complex<T>& z) {
+    const complex<T> w = sinh(complex<T>(-z.imag(), z.real()));
+    return complex<T>(w.imag(), -w.real());
+}
+QUERN_OF complex<T> cos(const complex<T>& z) { return cosh(complex<T>(-z.imag(), z.real())); }
 QUERN_OF complex<T> tanh(const complex<T>& z) {
     const T x = z.real(), y = z.imag();
+    if (y == 0) return complex<T>(tanh(x), y);
     if (fabs(x) > T(20)) return complex<T>(copysign(T(1), x), 4 * sin(y) * cos(y) * exp(-2 * fabs(x)));
     const T t = tan(y), beta = 1 + t * t, s = sinh(x), rho = sqrt(1 + s * s), scale = 1 + beta * s * s;
     return complex<T>(beta * rho * s / scale, t / scale);
@@ -188,6 +190,11 @@ QUERN_OF complex<T> tan(const complex<T>& z) {
 }
 // Inverse functions after Kahan, "Branch cuts for complex elementary functions".
 QUERN_OF complex<T> asin(const complex<T>& z) {
+    if (isinf(z)) {
+        const T quarter = isinf(z.imag()) ? T(0.78539816339744830962) : T(1.57079632679489661923);
+        const T angle = isnan(z) ? T(0) / T(0) : isinf(z.real()) ? quarter : T(0);
+        return complex<T>(copysign(angle, z.real()), copysign(fabs(isinf(z.real()) ? z.real() : z.imag()), z.imag()));
+    }
     const complex<T> a = sqrt(complex<T>(1 - z.real(), -z.imag())), b = sqrt(complex<T>(1 + z.real(), z.imag()));
     return complex<T>(atan2(z.real(), a.real() * b.real() - a.imag() * b.imag()),
                       asinh(a.real() * b.imag() - a.imag() * b.real()));
@@ -201,6 +208,10 @@ QUERN_OF complex<T> acosh(const complex<T>& z) {
     return complex<T>(asinh(a.real() * b.real() + a.imag() * b.imag()), 2 * atan2(a.imag(), b.real()));
 }
 QUERN_OF complex<T> atanh(const complex<T>& z) {
+    if (fabs(z.real()) > T(1e16) || fabs(z.imag()) > T(1e16)) { // 1 / z and a quarter turn, before squares overflow
+        const T part = isinf(z) ? copysign(T(0), z.real()) : (T(1) / z).real();
+        return complex<T>(part, copysign(T(1.57079632679489661923), z.imag()));
+    }
     const T x = fabs(z.real()), y = z.imag(); // odd: with x >= 0 the logarithm's argument never cancels
     return complex<T>(copysign(T(0.25) * log1p(4 * x / ((1 - x) * (1 - x) + y * y)), z.real()),
                       T(0.5) * atan2(2 * y, (1 - x) * (1 + x) - y * y));

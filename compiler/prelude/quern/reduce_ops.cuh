@@ -1,24 +1,9 @@
 // Accumulators and joins of NumPy's reductions: NaN spreads, the first of equals wins, variances combine without
 // cancellation.
 #pragma once
+#include "quern/order.cuh"
 
 namespace quern {
-
-template <class T> __device__ inline bool is_nan(const T& x) { return x != x; }
-template <class T> __device__ inline bool above(const T& a, const T& b) { return a > b; }
-template <class T> __device__ inline bool same(const T& a, const T& b) { return a == b; }
-#ifdef QUERN_HAS_COMPLEX
-template <class T> __device__ inline bool is_nan(const complex<T>& x) { return x.real() != x.real() || x.imag() != x.imag(); }
-template <class T> __device__ inline bool above(const complex<T>& a, const complex<T>& b) { // by real part, then imaginary
-    return a.real() > b.real() || (a.real() == b.real() && a.imag() > b.imag());
-}
-template <class T> __device__ inline bool same(const complex<T>& a, const complex<T>& b) {
-    return a.real() == b.real() && a.imag() == b.imag();
-}
-#endif
-
-template <class T> __device__ inline T maximum(const T& a, const T& b) { return above(a, b) || is_nan(a) ? a : b; }
-template <class T> __device__ inline T minimum(const T& a, const T& b) { return above(b, a) || is_nan(a) ? a : b; }
 
 // The ends of a type's range: infinities where it has them.
 template <class T> struct Limits { // floats
@@ -49,6 +34,12 @@ template <class T> struct Limits<complex<T>> {
     static __device__ complex<T> low() { return complex<T>(Limits<T>::low(), Limits<T>::low()); }
 };
 #endif
+
+// What fmax and fmin start from: NaN, which any number replaces; for a type without it, the end of its range.
+template <class T> __device__ inline T passed_over(const T& end) {
+    const T apart = static_cast<T>(end - end);
+    return apart != apart ? apart : end;
+}
 
 template <class T> struct Span {
     T low, high;

@@ -53,11 +53,22 @@ ReductionVariant variant_of(const ReductionSpec& spec, const Signature& signatur
     return {plan.layout, {}};
 }
 
+// Has the ufunc whose reduction this is a loop of the dtype?
+bool of_loop(Reduction op, DType dtype) {
+    for (const UfuncRow& ufunc : ufunc_table)
+        for (const UfuncLoop& loop : loops_of(ufunc))
+            if (ufunc.reduction == op && !loop.refused && loop.types[2] == dtype)
+                return true;
+    return false;
+}
+
 void compile_table(const Arch& arch, std::initializer_list<DType> dtypes) {
     const std::vector<Case> cases{{{1 << 24}, 1}, {{1000, 1001}, 2}, {{5000, 1 << 12}, 1}};
     for (const ReductionRow& op : reduction_table) {
         for (const DType in : dtypes) {
             if (op.id == Reduction::ptp && in == DType::boolean)
+                continue;
+            if (op.types == ReductionTypes::loop && !of_loop(op.id, in))
                 continue;
             const bool gpu = arch.target == Target::gpu;
             const ReductionTyping types = type_reduction(op.id, in, std::nullopt, true,

@@ -1,0 +1,117 @@
+// Writes the text of a ufunc's kernel: elements cast to the loop's types, the expression, results
+// cast to the outputs'.
+#include "compiler/ops/ufunc_kernel.h"
+
+#include "compiler/base/text.h"
+
+namespace quern {
+namespace {
+
+// Letters of dtypes in the table: NumPy's codes, X for bfloat16.
+DType dtype_of(char letter) {
+    for (const DTypeRow& known : dtype_table)
+        if (known.code == letter)
+            return known.id;
+    return DType::bfloat16;
+}
+
+bool is_narrow(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+constexpr std::array<std::string_view, 2> operand_names{"a", "b"}, result_names{"r", "s"};
+
+// A result as it is stored: rounded to the loop's type first.
+std::string stored(DType computed, DType target, std::string_view value) {
+    if (computed == target)
+        return std::string(value);
+    return join("quern::convert<", row(target).spelling, ">(static_cast<", row(computed).spelling,
+                ">(", value, "))");
+}
+
+} // namespace
+
+std::vector<UfuncLoop> loops_of(const UfuncRow& row) {
+    std::vector<UfuncLoop> loops(1);
+    std::size_t place = 0;
+    for (const char letter : row.loops) {
+        if (letter == ' ') {
+            loops.emplace_back();
+            place = 0;
+        } else if (letter == '!') {
+            loops.back().refused = true;
+        } else if (letter != '-' && letter != '>') {
+            loops.back().types[place++] = dtype_of(letter);
+        }
+    }
+    return loops;
+}
+
+std::vector<std::string> loop_texts(const UfuncRow& row) {
+    std::vector<std::string> texts(1);
+    for (const char letter : row.loops)
+        if (letter == ' ')
+            texts.emplace_back();
+        else
+            texts.back() += letter;
+    std::erase_if(texts, [](const std::string& text) { return text.back() == '!'; });
+    return texts;
+}
+
+std::string_view ufunc_compute_type(const UfuncRow& row, DType loop) {
+    return is_narrow(loop) && !row.narrow ? quern::row(DType::float32).spelling
+                                          : quern::row(loop).spelling;
+}
+
+std::string ufunc_operand(const UfuncRow& row, DType from, DType loop, std::string_view name,
+                          std::string_view element) {
+    const std::string_view type = ufunc_compute_type(row, loop);
+    const bool direct = from == loop;
+    // By way of the loop's own type, where that is narrower than what is computed in.
+    return join("const ", type, " ", name, " = ",
+                direct ? std::string(element)
+                       : join("quern::convert<", quern::row(loop).spelling, ">(", element, ")"),
+                "; ");
+}
+
+ElementwiseSpec ufunc_spec(const UfuncForm& form) {
+    const UfuncRow& wanted = row(form.ufunc);
+    const auto nin = static_cast<std::size_t>(inputs_of(wanted)),
+               nout = static_cast<std::size_t>(outputs_of(wanted));
+    std::string inputs, outputs, before, after;
+    for (std::size_t k = 0; k < nin; ++k) {
+        const DType loop = form.loop.types[k], given = form.given[k];
+        // With two results the first may be stored over an input that the second still needs.
+        const bool as_it_is =
+            given == loop && nout == 1 && ufunc_compute_type(wanted, loop) == row(loop).spelling;
+        const std::string name = as_it_is ? std::string(operand_names[k]) : join("x", k);
+        inputs += join(k ? ", " : "", row(given).name, " ", name);
+        if (!as_it_is)
+            before += ufunc_operand(wanted, given, loop, operand_names[k], name);
+    }
+    if (form.masked)
+        inputs += ", bool mask";
+    for (std::size_t k = 0; k < nout; ++k) {
+        const DType loop = form.loop.types[nin + k], given = form.given[nin + k];
+        const std::string name = nout == 1 ? "r" : join("y", k);
+        outputs += join(k ? ", " : "", row(given).name, " ", name);
+        if (nout == 1) {
+            after = join("r = ", stored(loop, given, wanted.expression));
+        } else {
+            before += join(ufunc_compute_type(wanted, loop), " ", result_names[k], "; ");
+            after += join(k ? "; " : "", name, " = ", stored(loop, given, result_names[k]));
+        }
+    }
+    if (nout > 1)
+        before += join(wanted.expression, "; ");
+    std::string operation = before + after;
+    if (form.masked)
+        operation = join("if (mask) { ", operation, "; }");
+    const std::string name = join("quern_", wanted.name);
+    ElementwiseText text;
+    text.in_params = inputs;
+    text.out_params = outputs;
+    text.operation = operation;
+    text.name = name;
+    return make_elementwise_spec(text);
+}
+
+} // namespace quern

@@ -1,0 +1,161 @@
+// Writes the loops of one thread over a row, a segment or all updates of the places that it owns.
+#include "compiler/ops/ufunc_walk.h"
+
+#include "compiler/base/text.h"
+
+namespace quern {
+namespace {
+
+class Walk {
+  public:
+    explicit Walk(const UfuncWalkForm& form)
+        : form_(form), row_(row(form.ufunc)), unary_(inputs_of(row_) == 1),
+          result_(form.loop.types[unary_ ? 1 : 2]) {}
+
+    [[nodiscard]] ElementwiseSpec spec() {
+        switch (form_.walk) {
+        case UfuncWalk::reduce:
+            reduce();
+            break;
+        case UfuncWalk::accumulate:
+            accumulate();
+            break;
+        case UfuncWalk::segments:
+            segments();
+            break;
+        case UfuncWalk::update:
+            update();
+            break;
+        }
+        static constexpr std::array<std::string_view, 4> names{"reduce", "accumulate", "reduceat",
+                                                               "at"};
+        const std::string name =
+            join("quern_", row_.name, "_", names[static_cast<std::size_t>(form_.walk)]);
+        ElementwiseText text;
+        text.in_params = inputs_;
+        text.out_params = outputs_;
+        text.operation = operation_;
+        text.name = name;
+        return make_elementwise_spec(text);
+    }
+
+  private:
+    [[nodiscard]] std::string_view in() const { return row(form_.in).spelling; }
+    [[nodiscard]] std::string_view out() const { return row(form_.out).spelling; }
+    // What is joined so far: in float for two-byte floats where NumPy regroups too, else as stored.
+    [[nodiscard]] std::string_view total_type() const {
+        return row_.reduction ? ufunc_compute_type(row_, result_) : row(result_).spelling;
+    }
+    [[nodiscard]] std::string element(std::string_view text) const {
+        return join("quern::convert<", row(result_).spelling, ">(", text, ")");
+    }
+    // total = total op element
+    [[nodiscard]] std::string step(std::string_view text) const {
+        return join("{ const ", ufunc_compute_type(row_, form_.loop.types[0]), " a = total; ",
+                    ufunc_operand(row_, form_.in, form_.loop.types[1], "b", text),
+                    "total = ", row_.expression, "; } ");
+    }
+    [[nodiscard]] std::string stored() const {
+        if (form_.out == result_)
+            return "total";
+        return join("quern::convert<", out(), ">(static_cast<", row(result_).spelling, ">(total))");
+    }
+    [[nodiscard]] std::string at_step(std::string_view start) const { // an element of a row
+        return join("*reinterpret_cast<const ", in(), "*>(", start, " + j * step)");
+    }
+
+    void reduce() {
+        inputs_ = join("raw ", row(form_.in).name, " x, int64 length");
+        operation_ = "const ptrdiff_t step = x.strides()[x.ndim - 1]; "
+                     "const char* start = reinterpret_cast<const char*>(&x[i * length]); ";
+        if (form_.masked) {
+            inputs_ += ", raw bool mask";
+            operation_ +=
+                "const ptrdiff_t mask_step = mask.strides()[mask.ndim - 1]; "
+                "const char* mask_start = reinterpret_cast<const char*>(&mask[i * length]); ";
+        }
+        if (form_.has_initial)
+            inputs_ += join(", ", row(result_).name, " initial");
+        operation_ +=
+            join(total_type(), " total = ",
+                 form_.has_initial ? "initial"
+                                   : element(join("*reinterpret_cast<const ", in(), "*>(start)")),
+                 "; for (ptrdiff_t j = ", form_.has_initial ? 0 : 1, "; j < length; ++j) ");
+        if (form_.masked)
+            operation_ += "if (*reinterpret_cast<const bool*>(mask_start + j * mask_step)) ";
+        operation_ += join(step(at_step("start")), "r = ", stored());
+        outputs_ = join(row(form_.out).name, " r");
+    }
+
+    void accumulate() {
+        inputs_ = join("raw ", row(form_.in).name, " x, int64 length");
+        outputs_ = join("raw ", row(form_.out).name, " y");
+        operation_ = join(
+            "const ptrdiff_t step = x.strides()[x.ndim - 1], put = y.strides()[y.ndim - 1]; "
+            "const char* start = reinterpret_cast<const char*>(&x[i * length]); "
+            "char* target = reinterpret_cast<char*>(&y[i * length]); ",
+            total_type(), " total = ", element(join("*reinterpret_cast<const ", in(), "*>(start)")),
+            "; *reinterpret_cast<", out(), "*>(target) = ", stored(),
+            "; for (ptrdiff_t j = 1; j < length; ++j) { ", step(at_step("start")),
+            "*reinterpret_cast<", out(), "*>(target + j * put) = ", stored(), "; }");
+    }
+
+    void segments() {
+        inputs_ =
+            join("raw ", row(form_.in).name, " x, int64 length, raw int64 starts, int64 count");
+        outputs_ = join(row(form_.out).name, " r");
+        operation_ =
+            join("const ptrdiff_t segment = i % count, begin = starts[segment], "
+                 "end = segment + 1 < count ? starts[segment + 1] : length, step = "
+                 "x.strides()[x.ndim - 1]; "
+                 "const char* start = reinterpret_cast<const char*>(&x[i / count * length]); ",
+                 total_type(), " total = ",
+                 element(join("*reinterpret_cast<const ", in(), "*>(start + begin * step)")),
+                 "; for (ptrdiff_t j = begin + 1; j < end; ++j) ", step(at_step("start")),
+                 "r = ", stored());
+    }
+
+    // A place belongs to one thread, which makes all of its updates, in order: no two threads write
+    // the same place, and the result is that of a loop.
+    void update() {
+        inputs_ = "raw int64 at, ";
+        if (!unary_)
+            inputs_ += join("raw ", row(form_.in).name, " values, ");
+        inputs_ += "int64 count, int64 width, int64 owners";
+        outputs_ = join("raw ", row(form_.out).name, " y");
+        operation_ =
+            join("const ptrdiff_t column = i % width, owner = i / width; "
+                 "for (ptrdiff_t k = 0; k < count; ++k) { const ptrdiff_t place = at[k]; "
+                 "if (place % owners == owner) { ",
+                 out(), "& target = y[place * width + column]; ",
+                 ufunc_operand(row_, form_.out, form_.loop.types[0], "a", "target"),
+                 unary_ ? std::string()
+                        : ufunc_operand(row_, form_.in, form_.loop.types[1], "b",
+                                        "values[k * width + column]"),
+                 total_type(), " total = ", row_.expression, "; target = ", stored(), "; } }");
+    }
+
+    const UfuncWalkForm& form_;
+    const UfuncRow& row_;
+    bool unary_;
+    DType result_;
+    std::string inputs_, outputs_, operation_;
+};
+
+} // namespace
+
+ElementwiseSpec ufunc_walk_spec(const UfuncWalkForm& form) { return Walk(form).spec(); }
+
+UfuncScanText ufunc_scan_text(Ufunc ufunc, const UfuncLoop& loop, DType in) {
+    const UfuncRow& wanted = row(ufunc);
+    const DType type = loop.types[2];
+    UfuncScanText text;
+    text.in_params = join(row(in).name, " x");
+    text.out_params = join(row(type).name, " y");
+    text.map_expr = join("quern::convert<", row(type).spelling, ">(x)");
+    text.post_map_expr = "y = a";
+    text.reduce_type = ufunc_compute_type(wanted, type);
+    return text;
+}
+
+} // namespace quern

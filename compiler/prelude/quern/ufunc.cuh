@@ -1,0 +1,293 @@
+// The scalar functions of NumPy's ufuncs, where CUDA's operators and functions of that name do something else: signs of
+// integer division, shifts beyond the width, NaN, signed zeros, and float functions that CUDA rounds by more than 2 ulp.
+#pragma once
+#include "quern/convert.cuh"
+#include "quern/order.cuh"
+
+namespace quern {
+namespace ufunc {
+
+using quern::is_nan;
+using quern::maximum;
+using quern::minimum;
+
+template <class T> struct Integer { static const bool is_signed = T(-1) < T(1); };
+template <class T> __device__ inline T wrapped_minus(T a) { return static_cast<T>(0ull - static_cast<unsigned long long>(a)); }
+// The magnitude of the least integer is what it wraps to; as an unsigned number it is right.
+template <class T> __device__ inline unsigned long long magnitude(T a) {
+    return a < T(1) && a != T(0) ? 0ull - static_cast<unsigned long long>(a) : static_cast<unsigned long long>(a);
+}
+
+// Integers: 0 for a division by 0.
+template <class T> __device__ inline T floor_divide(T a, T b) {
+    if (b == T(0)) return T(0);
+    if (Integer<T>::is_signed && b == T(-1)) return wrapped_minus(a);
+    const T quotient = static_cast<T>(a / b);
+    return static_cast<T>(Integer<T>::is_signed && a % b != 0 && ((a ^ b) >> (8 * sizeof(T) - 1)) != 0 ? quotient - 1 : quotient);
+}
+template <class T> __device__ inline T fmod(T a, T b) {
+    return b == T(0) || (Integer<T>::is_signed && b == T(-1)) ? T(0) : static_cast<T>(a % b);
+}
+template <class T> __device__ inline T remainder(T a, T b) {
+    const T left = fmod(a, b);
+    return static_cast<T>(Integer<T>::is_signed && left != T(0) && ((left ^ b) >> (8 * sizeof(T) - 1)) != 0 ? left + b : left);
+}
+template <class T> __device__ inline T left_shift(T a, T b) {
+    const unsigned long long by = static_cast<unsigned long long>(b);
+    return by < 8 * sizeof(T) ? static_cast<T>(static_cast<unsigned long long>(a) << by) : T(0);
+}
+template <class T> __device__ inline T right_shift(T a, T b) {
+    const unsigned long long by = static_cast<unsigned long long>(b), last = 8 * sizeof(T) - 1;
+    if (Integer<T>::is_signed) return static_cast<T>(a >> (by < last ? by : last));
+    return by <= last ? static_cast<T>(a >> by) : T(0);
+}
+template <class T> __device__ inline T power(T a, T b) { // wraps; a negative power is the inverse, cut
+    if (Integer<T>::is_signed && (b >> (8 * sizeof(T) - 1)) != 0) {
+        if (a == T(1)) return a;
+        return a == T(-1) ? (b & 1 ? a : T(1)) : T(0);
+    }
+    unsigned long long result = 1, factor = static_cast<unsigned long long>(a), left = static_cast<unsigned long long>(b);
+    for (; left != 0; left >>= 1) {
+        if (left & 1) result *= factor;
+        factor *= factor;
+    }
+    return static_cast<T>(result);
+}
+__device__ inline unsigned long long common_divisor(unsigned long long a, unsigned long long b) {
+    while (b != 0) {
+        const unsigned long long left = a % b;
+        a = b;
+        b = left;
+    }
+    return a;
+}
+template <class T> __device__ inline T gcd(T a, T b) { return static_cast<T>(common_divisor(magnitude(a), magnitude(b))); }
+template <class T> __device__ inline T lcm(T a, T b) {
+    const unsigned long long x = magnitude(a), y = magnitude(b), divisor = common_divisor(x, y);
+    return static_cast<T>(divisor == 0 ? 0 : x / divisor * y);
+}
+template <class T> __device__ inline T invert(T a) { return static_cast<T>(~a); }
+__device__ inline bool invert(bool a) { return !a; }
+template <class T> __device__ inline unsigned char bitwise_count(T a) { return static_cast<unsigned char>(__popcll(magnitude(a))); }
+
+// What has overloads for integers (and bool), floats and complex numbers. Integers:
+template <class T> __device__ inline double divide(T a, T b) { return static_cast<double>(a) / static_cast<double>(b); }
+template <class T> __device__ inline T absolute(T a) { return a < T(0) ? wrapped_minus(a) : a; }
+__device__ inline bool absolute(bool a) { return a; }
+template <class T> __device__ inline T sign(T a) { return static_cast<T>((a > T(0)) - (a < T(0))); }
+template <class T> __device__ inline T reciprocal(T a) { // of 0, what NumPy's cast of infinity leaves
+    if (a == T(0)) return Integer<T>::is_signed && sizeof(T) > 2 ? static_cast<T>(1ull << (8 * sizeof(T) - 1)) : T(0);
+    return convert<T>(1.0 / static_cast<double>(a));
+}
+template <class T> __device__ inline T conjugate(T a) { return a; }
+template <class T> __device__ inline T floor(T a) { return a; }
+template <class T> __device__ inline T ceil(T a) { return a; }
+template <class T> __device__ inline T trunc(T a) { return a; }
+template <class T> __device__ inline bool is_infinite(T) { return false; }
+template <class T> __device__ inline bool is_finite(T) { return true; }
+template <class T> __device__ inline T fmax(const T& a, const T& b) { return is_nan(b) || !(above(b, a) || is_nan(a)) ? a : b; }
+template <class T> __device__ inline T fmin(const T& a, const T& b) { return is_nan(b) || !(above(a, b) || is_nan(a)) ? a : b; }
+template <class T> __device__ inline bool equal(const T& a, const T& b) { return a == b; }
+template <class T> __device__ inline bool less(const T& a, const T& b) { return a < b; }
+template <class T> __device__ inline bool less_equal(const T& a, const T& b) { return a <= b; }
+#define QUERN_MIXED_SIGNS(name, op, negative)                                                                              \
+    __device__ inline bool name(long long a, unsigned long long b) {                                                       \
+        return a < 0 ? negative : static_cast<unsigned long long>(a) op b;                                                 \
+    }
+QUERN_MIXED_SIGNS(equal, ==, false) QUERN_MIXED_SIGNS(less, <, true) QUERN_MIXED_SIGNS(less_equal, <=, true)
+#undef QUERN_MIXED_SIGNS
+__device__ inline bool equal(unsigned long long a, long long b) { return equal(b, a); }
+__device__ inline bool less(unsigned long long a, long long b) { return !less_equal(b, a); }
+__device__ inline bool less_equal(unsigned long long a, long long b) { return !less(b, a); }
+
+// Floats.
+#define QUERN_OF_FLOATS(F)                                                                                                 \
+    __device__ inline F divide(F a, F b) { return a / b; }                                                                 \
+    __device__ inline F absolute(F a) { return ::fabs(a); }                                                                \
+    __device__ inline F sign(F a) { return a > 0 ? F(1) : a < 0 ? F(-1) : a == 0 ? F(0) : a; }                             \
+    __device__ inline F reciprocal(F a) { return F(1) / a; }                                                               \
+    __device__ inline F floor(F a) { return ::floor(a); }                                                                  \
+    __device__ inline F ceil(F a) { return ::ceil(a); }                                                                    \
+    __device__ inline F trunc(F a) { return ::trunc(a); }                                                                  \
+    __device__ inline F rint(F a) { return ::rint(a); }                                                                    \
+    __device__ inline bool is_infinite(F a) { return ::isinf(a); }                                                         \
+    __device__ inline bool is_finite(F a) { return ::isfinite(a); }                                                        \
+    __device__ inline F fmod(F a, F b) { return ::fmod(a, b); }                                                            \
+    __device__ inline F remainder(F a, F b) {                                                                              \
+        const F left = ::fmod(a, b);                                                                                       \
+        if (b == 0) return left;                                                                                           \
+        if (left == 0) return ::copysign(F(0), b);                                                                         \
+        return (b < 0) != (left < 0) ? left + b : left;                                                                    \
+    }                                                                                                                      \
+    __device__ inline F floor_divide(F a, F b) {                                                                           \
+        if (b == 0) return a / b;                                                                                          \
+        const F left = ::fmod(a, b);                                                                                       \
+        F quotient = (a - left) / b;                                                                                       \
+        if (left != 0 && (b < 0) != (left < 0)) quotient -= 1;                                                             \
+        if (quotient == 0) return ::copysign(F(0), a / b);                                                                 \
+        const F whole = ::floor(quotient);                                                                                 \
+        return quotient - whole > F(0.5) ? whole + 1 : whole;                                                              \
+    }                                                                                                                      \
+    __device__ inline F heaviside(F a, F b) { return a != a ? a : a == 0 ? b : a < 0 ? F(0) : F(1); }                      \
+    __device__ inline F ldexp(F a, int b) { return ::ldexp(a, b); }                                                        \
+    __device__ inline F ldexp(F a, long long b) {                                                                          \
+        return ::ldexp(a, static_cast<int>(b > 100000 ? 100000 : b < -100000 ? -100000 : b));                              \
+    }                                                                                                                      \
+    __device__ inline void frexp(F a, F& r, int& s) {                                                                      \
+        s = 0;                                                                                                             \
+        r = ::isfinite(a) ? ::frexp(a, &s) : a;                                                                            \
+    }                                                                                                                      \
+    __device__ inline void modf(F a, F& r, F& s) {                                                                         \
+        s = ::trunc(a);                                                                                                    \
+        r = ::copysign(::isinf(a) ? F(0) : a - s, a);                                                                      \
+    }                                                                                                                      \
+    __device__ inline F degrees(F a) { return a * (F(180) / F(3.141592653589793238462643383279502884)); }                  \
+    __device__ inline F radians(F a) { return a * (F(3.141592653589793238462643383279502884) / F(180)); }                  \
+    __device__ inline F spacing(F a) {                                                                                     \
+        const F end = F(1) / F(0);                                                                                         \
+        return ::isfinite(a) ? ::nextafter(a, a < 0 ? -end : end) - a : a - a;                                     \
+    }
+QUERN_OF_FLOATS(float)
+QUERN_OF_FLOATS(double)
+#undef QUERN_OF_FLOATS
+
+__device__ inline double logaddexp(double a, double b) {
+    const double apart = a - b;
+    if (a == b) return a + 0.693147180559945309417232121458176568; // infinities too
+    if (apart > 0) return a + ::log1p(::exp(-apart));
+    return apart <= 0 ? b + ::log1p(::exp(apart)) : apart;
+}
+__device__ inline double logaddexp2(double a, double b) {
+    const double apart = a - b, turn = 1.442695040888963407359924681001892137;
+    if (a == b) return a + 1;
+    if (apart > 0) return a + turn * ::log1p(::exp2(-apart));
+    return apart <= 0 ? b + turn * ::log1p(::exp2(apart)) : apart;
+}
+// Near 0 the parts cancel: in float little would be left.
+__device__ inline float logaddexp(float a, float b) { return static_cast<float>(logaddexp(static_cast<double>(a), static_cast<double>(b))); }
+__device__ inline float logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
+
+// Within 2 units in the last place: in float by way of double where the toolchain's own is off by more. CUDA's is in
+// some of them, the vector library of the CPU in others; in double the CPU then takes the scalar function.
+#ifdef __QUERN_HOST__
+#define QUERN_ON_HOST(host, gpu) host
+#define QUERN_SCALAR __attribute__((noinline))
+#else
+#define QUERN_ON_HOST(host, gpu) gpu
+#define QUERN_SCALAR inline
+#endif
+#define QUERN_IN_FLOAT(name, function) __device__ inline float name(float a) { return ::function(a); }
+#define QUERN_BY_DOUBLE(name, function)                                                                                    \
+    __device__ inline float name(float a) { return static_cast<float>(::function(static_cast<double>(a))); }
+#define QUERN_IN_DOUBLE(name, function) __device__ inline double name(double a) { return ::function(a); }
+#define QUERN_BY_SCALAR(name, function) __device__ QUERN_SCALAR double name(double a) { return ::function(a); }
+#define QUERN_NEAR(name, function)                                                                                         \
+    QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(name, function) QUERN_BY_SCALAR(name, function)
+#define QUERN_NEAR_BY_DOUBLE(name, function) QUERN_BY_DOUBLE(name, function) QUERN_BY_SCALAR(name, function)
+QUERN_NEAR(exp, exp) QUERN_NEAR(expm1, expm1) QUERN_NEAR(sin, sin) QUERN_NEAR(cos, cos) QUERN_NEAR(asin, asin)
+QUERN_NEAR(cosh, cosh) QUERN_NEAR_BY_DOUBLE(tan, tan) QUERN_NEAR_BY_DOUBLE(sinh, sinh)
+QUERN_BY_DOUBLE(asinh, asinh) QUERN_BY_DOUBLE(acosh, acosh) QUERN_BY_DOUBLE(atanh, atanh)
+QUERN_IN_DOUBLE(asinh, asinh) QUERN_IN_DOUBLE(acosh, acosh) QUERN_IN_DOUBLE(atanh, atanh)
+QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(log, log) QUERN_IN_DOUBLE(log, log)
+QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(log10, log10) QUERN_IN_DOUBLE(log10, log10)
+QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(acos, acos) QUERN_IN_DOUBLE(acos, acos)
+QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_DOUBLE(exp2, exp2)
+QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
+#define QUERN_OF_TWO(name, function, how)                                                                                  \
+    __device__ inline float name(float a, float b) {                                                                       \
+        return static_cast<float>(::function(static_cast<double>(a), static_cast<double>(b)));                             \
+    }                                                                                                                      \
+    __device__ how double name(double a, double b) { return ::function(a, b); }
+QUERN_OF_TWO(power, pow, inline) QUERN_OF_TWO(hypot, hypot, inline) QUERN_OF_TWO(arctan2, atan2, QUERN_SCALAR)
+#undef QUERN_OF_TWO
+#undef QUERN_NEAR_BY_DOUBLE
+#undef QUERN_NEAR
+#undef QUERN_BY_SCALAR
+#undef QUERN_IN_DOUBLE
+#undef QUERN_BY_DOUBLE
+#undef QUERN_IN_FLOAT
+#undef QUERN_SCALAR
+#undef QUERN_ON_HOST
+__device__ inline float nextafter(float a, float b) { return ::nextafter(a, b); }
+__device__ inline double nextafter(double a, double b) { return ::nextafter(a, b); }
+
+template <class T> __device__ inline void divmod(T a, T b, T& r, T& s) {
+    r = floor_divide(a, b);
+    s = remainder(a, b);
+}
+
+#if defined QUERN_HAS_HALF || defined QUERN_HAS_BFLOAT16
+template <class Format> __device__ inline SmallFloat<Format> spacing_towards(SmallFloat<Format> a, unsigned short sign) {
+    if (!a.isfinite()) return SmallFloat<Format>(float(a) - float(a));
+    const SmallFloat<Format> end = SmallFloat<Format>::from_bits(static_cast<unsigned short>(sign | Format::exponent_mask));
+    return SmallFloat<Format>(float(::nextafter(a, end)) - float(a));
+}
+#endif
+#ifdef QUERN_HAS_HALF
+__device__ inline float16 nextafter(float16 a, float16 b) { return float(a) == float(b) ? a : ::nextafter(a, b); }
+__device__ inline float16 spacing(float16 a) { return spacing_towards(a, 0); } // upwards, as NumPy's
+#endif
+#ifdef QUERN_HAS_BFLOAT16
+__device__ inline bfloat16 nextafter(bfloat16 a, bfloat16 b) { return ::nextafter(a, b); }
+__device__ inline bfloat16 spacing(bfloat16 a) { return spacing_towards(a, static_cast<unsigned short>(a.bits & 0x8000)); }
+#endif
+
+#ifdef QUERN_HAS_COMPLEX
+#define QUERN_OF template <class T> __device__ inline
+#define QUERN_Z const complex<T>&
+QUERN_OF complex<T> divide(QUERN_Z a, QUERN_Z b) { return a / b; }
+QUERN_OF T absolute(QUERN_Z a) { return hypot(a.real(), a.imag()); }
+QUERN_OF complex<T> sign(QUERN_Z a) {
+    const T size = hypot(a.real(), a.imag());
+    if (size != size || (::isinf(a.real()) && ::isinf(a.imag()))) return complex<T>(size - size, size - size);
+    if (::isinf(size)) return complex<T>(::isinf(a.real()) ? ::copysign(T(1), a.real()) : T(0), ::isinf(a.imag()) ? ::copysign(T(1), a.imag()) : T(0));
+    return size == 0 ? complex<T>(T(0), T(0)) : complex<T>(a.real() / size, a.imag() / size);
+}
+QUERN_OF complex<T> reciprocal(QUERN_Z a) {
+    if (::fabs(a.imag()) <= ::fabs(a.real())) {
+        const T ratio = a.imag() / a.real(), scale = a.real() + a.imag() * ratio;
+        return complex<T>(T(1) / scale, -ratio / scale);
+    }
+    const T ratio = a.real() / a.imag(), scale = a.real() * ratio + a.imag();
+    return complex<T>(ratio / scale, T(-1) / scale);
+}
+QUERN_OF complex<T> conjugate(QUERN_Z a) { return complex<T>(a.real(), -a.imag()); }
+QUERN_OF complex<T> rint(QUERN_Z a) { return complex<T>(::rint(a.real()), ::rint(a.imag())); }
+QUERN_OF bool is_infinite(QUERN_Z a) { return ::isinf(a.real()) || ::isinf(a.imag()); }
+QUERN_OF bool is_finite(QUERN_Z a) { return ::isfinite(a.real()) && ::isfinite(a.imag()); }
+QUERN_OF bool has_nan(QUERN_Z a, QUERN_Z b) { return a.imag() != a.imag() || b.imag() != b.imag(); }
+QUERN_OF bool less(QUERN_Z a, QUERN_Z b) {
+    return (a.real() < b.real() && !has_nan(a, b)) || (a.real() == b.real() && a.imag() < b.imag());
+}
+QUERN_OF bool less_equal(QUERN_Z a, QUERN_Z b) {
+    return (a.real() < b.real() && !has_nan(a, b)) || (a.real() == b.real() && a.imag() <= b.imag());
+}
+QUERN_OF complex<T> power(QUERN_Z a, QUERN_Z b) { return ::pow(a, b); }
+QUERN_OF complex<T> exp2(QUERN_Z a) {
+    const T size = ::exp2(a.real()), angle = a.imag() * T(0.69314718055994530942);
+    return angle == 0 ? complex<T>(size, angle) : complex<T>(size * ::cos(angle), size * ::sin(angle));
+}
+QUERN_OF complex<T> expm1(QUERN_Z a) {
+    const T half = ::sin(a.imag() / 2);
+    return complex<T>(::expm1(a.real()) * ::cos(a.imag()) - 2 * half * half, ::exp(a.real()) * ::sin(a.imag()));
+}
+QUERN_OF complex<T> log1p(QUERN_Z a) { return complex<T>(::log(hypot(a.real() + 1, a.imag())), ::atan2(a.imag(), a.real() + 1)); }
+QUERN_OF complex<T> exp(QUERN_Z a) { return ::exp(a); }
+QUERN_OF complex<T> sin(QUERN_Z a) { return ::sin(a); }
+QUERN_OF complex<T> cos(QUERN_Z a) { return ::cos(a); }
+QUERN_OF complex<T> asin(QUERN_Z a) { return ::asin(a); }
+QUERN_OF complex<T> acos(QUERN_Z a) { return ::acos(a); }
+QUERN_OF complex<T> cosh(QUERN_Z a) { return ::cosh(a); }
+QUERN_OF complex<T> log(QUERN_Z a) { return ::log(a); }
+QUERN_OF complex<T> log10(QUERN_Z a) { return ::log10(a); }
+QUERN_OF complex<T> tan(QUERN_Z a) { return ::tan(a); }
+QUERN_OF complex<T> sinh(QUERN_Z a) { return ::sinh(a); }
+QUERN_OF complex<T> asinh(QUERN_Z a) { return ::asinh(a); }
+QUERN_OF complex<T> acosh(QUERN_Z a) { return ::acosh(a); }
+QUERN_OF complex<T> atanh(QUERN_Z a) { return ::atanh(a); }
+#undef QUERN_OF
+#undef QUERN_Z
+#endif
+
+} // namespace ufunc
+} // namespace quern

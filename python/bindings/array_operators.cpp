@@ -1,0 +1,122 @@
+// Operators and comparisons of ndarray, each a ufunc; and what NumPy's own ufuncs do with quern's
+// arrays: they come here.
+#include "compiler/base/error.h"
+#include "compiler/base/text.h"
+#include "python/bindings/array_parts.h"
+#include "python/bindings/bind_error.h"
+#include "python/bindings/bind_ufunc.h"
+
+#include <string>
+
+namespace py = pybind11;
+
+namespace quern::python {
+namespace {
+
+template <Ufunc ufunc> PyObject* binary(PyObject* a, PyObject* b) {
+    return call_operator(ufunc, {a, b});
+}
+template <Ufunc ufunc> PyObject* in_place(PyObject* self, PyObject* other) {
+    return call_operator(ufunc, {self, other}, self);
+}
+template <Ufunc ufunc> PyObject* unary(PyObject* self) { return call_operator(ufunc, {self}); }
+
+// NumPy's shortcuts for the exponents that have a function of their own.
+Ufunc power_by(PyObject* base, PyObject* exponent) {
+    const Array* array = find_array(base);
+    if (array == nullptr || !(PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent)))
+        return Ufunc::power;
+    const double value = PyFloat_AsDouble(exponent);
+    if (PyErr_Occurred() != nullptr)
+        PyErr_Clear(); // past every float: not one of those below
+    const Kind kind = row(array->dtype()).kind;
+    const bool inexact = kind == Kind::floating || kind == Kind::complex;
+    if (value == 2 && (inexact || PyLong_CheckExact(exponent)))
+        return Ufunc::square;
+    if (inexact && value == 0.5)
+        return Ufunc::sqrt;
+    if (inexact && value == -1)
+        return Ufunc::reciprocal;
+    return Ufunc::power;
+}
+
+PyObject* raise(PyObject* base, PyObject* exponent, PyObject* out) {
+    const Ufunc ufunc = power_by(base, exponent);
+    return ufunc == Ufunc::power ? call_operator(ufunc, {base, exponent}, out)
+                                 : call_operator(ufunc, {base}, out);
+}
+PyObject* power(PyObject* base, PyObject* exponent, PyObject* modulus) {
+    if (modulus != Py_None)
+        return Py_NewRef(Py_NotImplemented);
+    return raise(base, exponent, nullptr);
+}
+PyObject* in_place_power(PyObject* self, PyObject* exponent, PyObject*) {
+    return raise(self, exponent, self);
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+    static constexpr std::array ufuncs{Ufunc::less,      Ufunc::less_equal, Ufunc::equal,
+                                       Ufunc::not_equal, Ufunc::greater,    Ufunc::greater_equal};
+    static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
+    return call_operator(ufuncs[static_cast<std::size_t>(op)], {a, b});
+}
+
+// numpy.add(x, y) and its methods, where x or y is a quern array.
+py::object from_numpy(const Self&, const py::object& ufunc, const std::string& method,
+                      const py::args& inputs, const py::kwargs& options) {
+    const py::object name = ufunc.attr("__name__");
+    const std::optional<Ufunc> ours = ufunc_named(name.cast<std::string>());
+    if (!ours)
+        return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+    const py::object object = py::reinterpret_borrow<py::object>(ufunc_object(*ours));
+    return (method == "__call__" ? object : object.attr(method.c_str()))(*inputs, **options);
+}
+
+template <class Function> PyType_Slot slot(int id, Function* function) {
+    return {id, reinterpret_cast<void*>(function)};
+}
+
+} // namespace
+
+std::vector<PyType_Slot> operator_slots() {
+    return {
+        slot(Py_nb_add, binary<Ufunc::add>),
+        slot(Py_nb_subtract, binary<Ufunc::subtract>),
+        slot(Py_nb_multiply, binary<Ufunc::multiply>),
+        slot(Py_nb_true_divide, binary<Ufunc::divide>),
+        slot(Py_nb_floor_divide, binary<Ufunc::floor_divide>),
+        slot(Py_nb_remainder, binary<Ufunc::remainder>),
+        slot(Py_nb_divmod, binary<Ufunc::divmod>),
+        slot(Py_nb_power, power),
+        slot(Py_nb_lshift, binary<Ufunc::left_shift>),
+        slot(Py_nb_rshift, binary<Ufunc::right_shift>),
+        slot(Py_nb_and, binary<Ufunc::bitwise_and>),
+        slot(Py_nb_or, binary<Ufunc::bitwise_or>),
+        slot(Py_nb_xor, binary<Ufunc::bitwise_xor>),
+        slot(Py_nb_inplace_add, in_place<Ufunc::add>),
+        slot(Py_nb_inplace_subtract, in_place<Ufunc::subtract>),
+        slot(Py_nb_inplace_multiply, in_place<Ufunc::multiply>),
+        slot(Py_nb_inplace_true_divide, in_place<Ufunc::divide>),
+        slot(Py_nb_inplace_floor_divide, in_place<Ufunc::floor_divide>),
+        slot(Py_nb_inplace_remainder, in_place<Ufunc::remainder>),
+        slot(Py_nb_inplace_power, in_place_power),
+        slot(Py_nb_inplace_lshift, in_place<Ufunc::left_shift>),
+        slot(Py_nb_inplace_rshift, in_place<Ufunc::right_shift>),
+        slot(Py_nb_inplace_and, in_place<Ufunc::bitwise_and>),
+        slot(Py_nb_inplace_or, in_place<Ufunc::bitwise_or>),
+        slot(Py_nb_inplace_xor, in_place<Ufunc::bitwise_xor>),
+        slot(Py_nb_negative, unary<Ufunc::negative>),
+        slot(Py_nb_positive, unary<Ufunc::positive>),
+        slot(Py_nb_absolute, unary<Ufunc::absolute>),
+        slot(Py_nb_invert, unary<Ufunc::invert>),
+        slot(Py_tp_richcompare, compare),
+    };
+}
+
+void bind_array_operators(py::handle type) {
+    attach(type, "__array_ufunc__", &from_numpy, py::arg("ufunc"), py::arg("method"),
+           "What NumPy's ufuncs call: the ufunc of the same name computes on the device.");
+    type.attr("__array_priority__") = 100;
+}
+
+} // namespace quern::python

@@ -1,0 +1,22 @@
+// Ufuncs as Python objects, and their calls for the operators of ndarray.
+#pragma once
+#include "runtime/kernel/ufunc.h"
+
+#include <pybind11/pybind11.h>
+
+namespace quern::python {
+
+// The ufunc's object; a borrowed reference.
+[[nodiscard]] PyObject* ufunc_object(Ufunc ufunc) noexcept;
+// nullopt: it is none.
+[[nodiscard]] std::optional<Ufunc> find_ufunc(PyObject* object) noexcept;
+
+// ufunc(*inputs), or into `out`: a new reference, or nullptr with the error set. With `operators`
+// what no array can be computed with is NotImplemented, so that Python asks the other operand.
+[[nodiscard]] PyObject* call_operator(Ufunc ufunc, std::initializer_list<PyObject*> inputs,
+                                      PyObject* out = nullptr) noexcept;
+
+// ufunc_methods.cpp
+void bind_ufunc_methods(pybind11::module_& module, pybind11::handle type);
+
+} // namespace quern::python

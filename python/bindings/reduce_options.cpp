@@ -1,0 +1,59 @@
+// Axes, dtypes, outputs, masks and initial values of a reduction, read from Python's objects.
+#include "python/bindings/reduce_options.h"
+
+#include "compiler/base/error.h"
+#include "python/bindings/bind_array.h"
+#include "python/bindings/bind_dtype.h"
+#include "python/bindings/bind_scalar.h"
+
+#include <string>
+
+namespace py = pybind11;
+
+namespace quern::python {
+namespace {
+
+// where=True is no mask at all.
+const Array* mask_of(const py::object& where) {
+    if (where.ptr() == Py_True)
+        return nullptr;
+    return array_or_null(where, "where");
+}
+
+} // namespace
+
+const Array* array_or_null(const py::object& object, const char* what) {
+    if (object.is_none())
+        return nullptr;
+    if (Array* array = find_array(object.ptr()))
+        return array;
+    throw TypeError(std::string(what) + " must be a quern.ndarray, not " +
+                    Py_TYPE(object.ptr())->tp_name);
+}
+
+ReadReduceOptions::ReadReduceOptions(const ReduceOptions& options) {
+    if (!options.axis.is_none()) {
+        call.all_axes = false;
+        if (PyTuple_Check(options.axis.ptr())) {
+            for (const py::handle item : options.axis)
+                axes.push_back(to_int(item, "axis"));
+        } else {
+            axes.push_back(to_int(options.axis, "axis"));
+        }
+        call.axes = axes;
+    }
+    call.keepdims = options.keepdims;
+    call.ddof = options.ddof;
+    if (!options.dtype.is_none())
+        call.dtype = to_dtype(options.dtype);
+    call.out = array_or_null(options.out, "out");
+    call.where = mask_of(options.where);
+    if (!options.initial.is_none()) {
+        call.initial = find_scalar(options.initial.ptr());
+        if (!call.initial)
+            throw TypeError(std::string("initial must be a number, not ") +
+                            Py_TYPE(options.initial.ptr())->tp_name);
+    }
+}
+
+} // namespace quern::python
