@@ -17,6 +17,7 @@ void bind_kernel(pybind11::module_& module);
 void bind_reduction(pybind11::module_& module);
 void bind_scan(pybind11::module_& module);
 void bind_ufunc(pybind11::module_& module);
+void bind_quantile(pybind11::module_& module);
 void bind_raw_kernel(pybind11::module_& module);
 void bind_raw_module(pybind11::module_& module);
 

@@ -95,6 +95,14 @@ from quern._manipulation import (
     swapaxes,
     transpose,
 )
+from quern._order import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
 from quern._packages import package_folders as _package_folders
 from quern._reductions import (
     all,
@@ -215,6 +223,7 @@ __all__ = [
     "max",
     "may_share_memory",
     "mean",
+    "median",
     "min",
     "moveaxis",
     "nan",
@@ -224,8 +233,11 @@ __all__ = [
     "nancumsum",
     "nanmax",
     "nanmean",
+    "nanmedian",
     "nanmin",
+    "nanpercentile",
     "nanprod",
+    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -234,9 +246,11 @@ __all__ = [
     "newaxis",
     "ones",
     "ones_like",
+    "percentile",
     "pi",
     "prod",
     "ptp",
+    "quantile",
     "ravel",
     "reshape",
     "shape",

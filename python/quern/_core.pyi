@@ -884,6 +884,23 @@ def broadcast_shapes(*args: Shape) -> tuple[int, ...]: ...
 def moveaxis(a: ndarray, source: Shape, destination: Shape) -> ndarray: ...
 def expand_dims(a: ndarray, axis: Shape) -> ndarray: ...
 def may_share_memory(a: ndarray, b: ndarray) -> bool: ...
+
+_quantile_methods: dict[str, bool]  # name -> does it take one of the elements?
+
+def _quantile(
+    a: ndarray,
+    q: ndarray,
+    axis: int | tuple[int, ...] | None,
+    method: str,
+    dtype: npt.DTypeLike,
+    keepdims: bool,
+    out: ndarray | None,
+    skip_nan: bool,
+    *,
+    gpu_layout: bool = False,
+    splits: int = 0,
+    explain: bool = False,
+) -> Any: ...
 def cumsum(
     a: ndarray,
     axis: int | None = None,

@@ -64,7 +64,7 @@ UfuncLoop joining_loop(const UfuncRow& row, DType element, std::optional<DType> 
 std::optional<DType> usual_dtype(Ufunc ufunc, DType element, std::optional<DType> asked) {
     if (asked || (ufunc != Ufunc::add && ufunc != Ufunc::multiply))
         return asked;
-    return type_reduction(Reduction::sum, element, std::nullopt, false, false).result;
+    return type_reduction(Reduction::sum, element, std::nullopt, false, Meeting::any).result;
 }
 
 Array axis_last(const Array& array, int axis) {

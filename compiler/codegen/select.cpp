@@ -1,0 +1,91 @@
+// Writes the head, the table of methods as one function, and kernels that call the prelude.
+#include "compiler/codegen/select.h"
+
+#include "compiler/codegen/writer.h"
+
+namespace quern {
+namespace {
+
+// What every kernel of a selection receives of its call.
+constexpr std::string_view call_params = "const long long rows, const long long length, "
+                                         "const double* q, const long long places, ";
+constexpr std::string_view call_args = "rows, length, q, places, ";
+
+void places(Writer& out) {
+    out.line("// Where quantile q of n sorted values lies: between the ranks low and high.");
+    out.open("__device__ quern::Place quern::place_of(int method, double n, double q)");
+    out.line("double v = 0.0, low = 0.0, part = 0.0;");
+    out.open("switch (method)");
+    for (const QuantileRow& method : quantile_table)
+        out.line("case ", static_cast<int>(method.id), ": v = ", method.place,
+                 "; low = floor(v); part = ", method.part, "; break; // ", method.name);
+    out.close();
+    out.line("return quern::Place(low, part, n);");
+    out.close();
+}
+
+} // namespace
+
+std::string emit_select(DType value, DType result, const SelectLayout& layout) {
+    const std::string_view type = row(value).spelling, made = row(result).spelling;
+    Writer out("quern_select.cu");
+    out.line("// quern | select | ", row(value).name, " -> ", row(result).name);
+    out.line("#define QUERN_SELECT_THREADS ", layout.threads ? 1 : 0);
+    out.line("#define QUERN_SELECT_MEAN ", static_cast<int>(QuantileMethod::median));
+    out.line("#include \"quern/elementwise.cuh\"");
+    for (const DType dtype : {value, result})
+        if (!row(dtype).header.empty())
+            out.line("#include \"", row(dtype).header, "\"");
+    out.line("#include \"quern/convert.cuh\"");
+    out.line("#include \"quern/select.cuh\"");
+    out.blank();
+    places(out);
+    out.blank();
+    const std::string bounds =
+        join("extern \"C\" __global__ void ",
+             layout.threads ? join("__launch_bounds__(", select_block, ") ") : "");
+    const std::string types = join("<", type, ", ", made, ", "),
+                      digits = join(int{layout.digit_bits}, ", ", int{layout.targets});
+    switch (layout.road) {
+    case SelectRoad::short_rows:
+        out.open(bounds, "quern_select_short(const ", type, "* data, ", call_params, made,
+                 "* out, const int method, const int skip_nan)");
+        out.line("quern::select_short", types, int{layout.held}, ">(data, ", call_args,
+                 "out, method, skip_nan != 0);");
+        out.close();
+        break;
+    case SelectRoad::whole_rows:
+        out.open(bounds, "quern_select_rows(const ", type, "* data, ", call_params, made,
+                 "* out, const int method, const int skip_nan)");
+        out.line("quern::select_rows", types, digits, ">(data, ", call_args,
+                 "out, method, skip_nan != 0);");
+        out.close();
+        break;
+    case SelectRoad::split_rows:
+        out.open(bounds, "quern_select_count(const ", type,
+                 "* data, const long long length, const long long splits, const long long chunk, "
+                 "unsigned char* searches, unsigned char* tables, const int left)");
+        out.line("quern::select_count<", type, ", ", digits,
+                 ">(data, length, splits, chunk, searches, tables, left);");
+        out.close();
+        out.blank();
+        out.open(bounds, "quern_select_choose(", call_params, "const long long first, ", made,
+                 "* out, const int method, const int skip_nan, unsigned char* searches, unsigned "
+                 "char* tables, const int left)");
+        out.line("quern::select_choose", types, digits, ">(", call_args,
+                 "first, out, method, skip_nan != 0, searches, tables, left);");
+        out.close();
+        break;
+    }
+    return out.take();
+}
+
+// As quern::Search has it, whatever the width of keys; select.cuh holds it to this.
+std::int64_t select_search_bytes(const SelectLayout& layout) {
+    return 16 + std::int64_t{layout.targets} * 32;
+}
+std::int64_t select_table_bytes(const SelectLayout& layout) {
+    return (std::int64_t{layout.targets} << layout.digit_bits) * 8;
+}
+
+} // namespace quern

@@ -1,0 +1,63 @@
+// Chooses the road by the length of a row and the number of rows, and the width of digits by how
+// many ranks are wanted at once.
+#include "compiler/plan/select.h"
+
+#include "compiler/base/text.h"
+#include "compiler/plan/loop_nest.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace quern {
+
+SelectPlan plan_select(const SelectRequest& request) {
+    constexpr std::int64_t worth_wide_digits = 1 << 14; // as many values as a table has places
+    constexpr std::int64_t worth_a_block = 1 << 14;
+    SelectPlan plan;
+    SelectLayout& layout = plan.layout;
+    layout.threads = request.target == Target::gpu;
+    const std::int64_t shortest =
+        layout.threads ? std::int64_t{32} * select_most_held : select_sorted_on_cpu;
+    if (request.length <= shortest && request.force_splits == 0) {
+        layout.road = SelectRoad::short_rows;
+        layout.held = static_cast<std::uint8_t>(
+            layout.threads ? std::bit_ceil(static_cast<std::uint64_t>(ceil_div(request.length, 32)))
+                           : static_cast<std::uint64_t>(select_sorted_on_cpu));
+        const std::int64_t lines = layout.threads ? select_block / 32 : 1 << 10;
+        plan.block = layout.threads ? select_block : 1;
+        plan.grid = grid_for(request.rows, lines);
+        return plan;
+    }
+    const int key_bits = static_cast<int>(request.item_bytes) * 8;
+    const bool few = request.places == 1;
+    const bool wide = few && key_bits > 8 && request.length >= worth_wide_digits;
+    layout.digit_bits = wide ? 11 : 8;
+    layout.targets = few ? 2 : select_many_targets;
+    plan.passes = static_cast<int>(ceil_div(key_bits, layout.digit_bits));
+    const std::int64_t blocks =
+        layout.threads ? std::int64_t{8} * request.processors : request.processors;
+    std::int64_t splits = request.rows >= blocks ? 1 : ceil_div(blocks, request.rows);
+    splits = std::min(splits, ceil_div(request.length, worth_a_block));
+    if (request.force_splits > 0)
+        splits = std::min<std::int64_t>(request.force_splits, request.length);
+    plan.chunk = ceil_div(request.length, splits);
+    plan.splits = ceil_div(request.length, plan.chunk);
+    layout.road = plan.splits > 1 ? SelectRoad::split_rows : SelectRoad::whole_rows;
+    plan.block = layout.threads ? select_block : 1;
+    plan.grid = plan.splits > 1
+                    ? grid_for(request.rows * plan.splits, 1)
+                    : grid_for(std::min(request.rows, std::max<std::int64_t>(blocks * 4, 1)), 1);
+    return plan;
+}
+
+std::string describe(const SelectPlan& plan) {
+    const SelectLayout& layout = plan.layout;
+    if (layout.road == SelectRoad::short_rows)
+        return layout.threads ? join("short rows | ", int{layout.held}, " values a thread")
+                              : join("short rows | at most ", int{layout.held}, " values");
+    return join(layout.road == SelectRoad::split_rows ? "split rows" : "whole rows",
+                " | digits of ", int{layout.digit_bits}, " bits, ", plan.passes, " readings | ",
+                int{layout.targets}, " ranks");
+}
+
+} // namespace quern

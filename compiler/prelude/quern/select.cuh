@@ -1,0 +1,423 @@
+// Selection by rank without a sort: keys that order as values do, tables that count the digits of keys from the top down,
+// and what NumPy makes of two neighbouring ranks. Several ranks share each reading of a row. Where QUERN_SELECT_THREADS is 0
+// a block is one thread, and no thread waits.
+#pragma once
+
+namespace quern {
+
+// Unsigned integers in the order of values, NaN behind all others.
+template <class T> struct Ordered;
+#define QUERN_ORDERED(T, Unsigned, flipped)                                                            \
+    template <> struct Ordered<T> {                                                                    \
+        typedef Unsigned Key;                                                                          \
+        static const bool has_nan = false;                                                             \
+        static __device__ Key key(T value) { return static_cast<Key>(static_cast<Key>(value) ^ static_cast<Key>(flipped)); } \
+        static __device__ T value(Key key) { return static_cast<T>(static_cast<Key>(key ^ static_cast<Key>(flipped))); }     \
+    };
+QUERN_ORDERED(bool, unsigned char, 0)
+QUERN_ORDERED(signed char, unsigned char, 0x80)
+QUERN_ORDERED(short, unsigned short, 0x8000)
+QUERN_ORDERED(int, unsigned int, 0x80000000u)
+QUERN_ORDERED(long long, unsigned long long, 0x8000000000000000ull)
+QUERN_ORDERED(unsigned char, unsigned char, 0)
+QUERN_ORDERED(unsigned short, unsigned short, 0)
+QUERN_ORDERED(unsigned int, unsigned int, 0)
+QUERN_ORDERED(unsigned long long, unsigned long long, 0)
+#undef QUERN_ORDERED
+
+template <class Unsigned> struct OrderedBits {
+    typedef Unsigned Key;
+    static const bool has_nan = true;
+    static const Unsigned sign = static_cast<Unsigned>(static_cast<Unsigned>(1) << (8 * sizeof(Unsigned) - 1));
+    static __device__ Key key(Key bits, bool is_nan) {
+        const Key ordered = static_cast<Key>(bits & sign ? ~bits : bits | sign);
+        return is_nan ? static_cast<Key>(~static_cast<Key>(0)) : ordered;
+    }
+    static __device__ Key bits(Key key) { return static_cast<Key>(key & sign ? key ^ sign : ~key); }
+};
+template <> struct Ordered<float> : OrderedBits<unsigned int> {
+    static __device__ Key key(float value) { return OrderedBits::key(__float_as_uint(value), value != value); }
+    static __device__ float value(Key key) { return __uint_as_float(bits(key)); }
+};
+template <> struct Ordered<double> : OrderedBits<unsigned long long> {
+    static __device__ Key key(double value) {
+        return OrderedBits::key(static_cast<Key>(__double_as_longlong(value)), value != value);
+    }
+    static __device__ double value(Key key) { return __longlong_as_double(static_cast<long long>(bits(key))); }
+};
+#if defined(QUERN_HAS_HALF) || defined(QUERN_HAS_BFLOAT16)
+template <class Format> struct Ordered<SmallFloat<Format>> : OrderedBits<unsigned short> {
+    typedef OrderedBits<unsigned short> Bits;
+    static __device__ unsigned short key(SmallFloat<Format> value) { return Bits::key(value.bits, value.isnan()); }
+    static __device__ SmallFloat<Format> value(unsigned short key) { return SmallFloat<Format>::from_bits(Bits::bits(key)); }
+};
+#endif
+
+// Ranks around a place among n sorted values, and the part of the way from one to the other.
+struct Place {
+    long long low, high;
+    double part;
+    __device__ Place(double at, double way, double n) : part(way) {
+        low = at >= n - 1 ? static_cast<long long>(n) - 1 : at < 0 ? 0 : static_cast<long long>(at);
+        high = at >= n - 1 || at < 0 ? low : low + 1;
+        if (low < 0) low = high = 0;
+    }
+};
+__device__ Place place_of(int method, double n, double q);
+
+// What lies at `part` of the way from a to b. Infinite neighbours have no distance between them that could be shared.
+template <class R, class T> __device__ inline R between(const T& a, const T& b, double part, int method) {
+    typedef typename Ordered<T>::Key Key;
+    const Key of_a = Ordered<T>::key(a), of_b = Ordered<T>::key(b);
+    if (part == 0 || of_a == of_b) return convert<R>(a);
+    if (method == QUERN_SELECT_MEAN) return convert<R>((convert<double>(a) + convert<double>(b)) / 2);
+    if (part == 1) return convert<R>(b);
+    const double low = convert<double>(a), high = convert<double>(b);
+    const double apart = Ordered<T>::has_nan ? high - low : static_cast<double>(static_cast<Key>(of_b - of_a));
+    if (apart - apart != 0) return convert<R>(low * (1 - part) + high * part);
+    return convert<R>(part < 0.5 ? low + apart * part : high - apart * (1 - part));
+}
+
+// The result of one quantile from the keys at its two ranks.
+template <class T, class R>
+__device__ inline R quantile(typename Ordered<T>::Key low, typename Ordered<T>::Key high, double part, int method, bool is_nan) {
+    typedef typename Ordered<T>::Key Key;
+    if (Ordered<T>::has_nan && is_nan) return convert<R>(Ordered<T>::value(static_cast<Key>(~static_cast<Key>(0))));
+    return between<R>(Ordered<T>::value(low), Ordered<T>::value(high), part, method);
+}
+
+// The search for several ranks of one row. All zero: nothing is known, and one table counts all.
+template <class Key, int targets> struct Search {
+    unsigned long long nans;
+    int opened, unused;
+    long long rank[targets];         // among the keys that begin as found so far
+    unsigned long long prefix[targets]; // digits found so far
+    unsigned long long open[targets];   // the prefix that each table counts below
+    int slot[targets];               // the table of a target
+    int leads[targets];              // no target before has the same prefix
+};
+
+__device__ inline void select_wait() {
+#if QUERN_SELECT_THREADS
+    __syncthreads();
+#endif
+}
+
+template <class T> struct alignas(16) SelectPack { T values[16 / sizeof(T)]; };
+
+// visit(element) for data[begin, end), the threads of a block side by side, in packs of 16 bytes, four in flight.
+template <class T, class Visit> __device__ inline void each_element(const T* data, long long begin, long long end, const Visit& visit) {
+#if QUERN_SELECT_THREADS
+    const int lanes = 16 / sizeof(T), batch = 4;
+    const long long skew = static_cast<long long>((reinterpret_cast<size_t>(data + begin) & 15) / sizeof(T));
+    long long first = begin + (skew ? lanes - skew : 0);
+    if (first > end) first = end;
+    const long long packs = (end - first) / lanes;
+    const SelectPack<T>* const from = reinterpret_cast<const SelectPack<T>*>(data + first);
+    for (long long k = begin + threadIdx.x; k < first; k += blockDim.x) visit(data[k]);
+    for (long long p = threadIdx.x; p < packs; p += batch * blockDim.x) {
+        SelectPack<T> held[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (p + b * blockDim.x < packs) held[b] = from[p + b * blockDim.x];
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (p + b * blockDim.x < packs)
+#pragma unroll
+                for (int l = 0; l < lanes; ++l) visit(held[b].values[l]);
+    }
+    for (long long k = first + packs * lanes + threadIdx.x; k < end; k += blockDim.x) visit(data[k]);
+#else
+    for (long long k = begin; k < end; ++k) visit(data[k]);
+#endif
+}
+
+// Counts into `table` the digit at `shift` of every key that begins with an open prefix; returns this thread's NaN.
+template <class T, int targets>
+__device__ inline unsigned long long count_digits(const T* data, long long begin, long long end, int shift, int width, bool first,
+                                                  const Search<typename Ordered<T>::Key, targets>& search, unsigned int* table,
+                                                  int digit_bits) {
+    typedef typename Ordered<T>::Key Key;
+    const unsigned int mask = (1u << width) - 1;
+    unsigned long long nans = 0;
+#if QUERN_SELECT_THREADS
+    // Equal digits in a row are counted at once: neighbours are often alike, and all of a table's readers wait at one place.
+    unsigned int last = 0xffffffffu, run = 0;
+    const auto add = [&](unsigned int place) {
+        if (place == last) {
+            ++run;
+            return;
+        }
+        if (run) atomicAdd(&table[last], run);
+        last = place;
+        run = 1;
+    };
+#else
+    const auto add = [&](unsigned int place) { ++table[place]; };
+#endif
+    if (first) {
+        each_element(data, begin, end, [&](const T& value) {
+            const Key key = Ordered<T>::key(value);
+            if (Ordered<T>::has_nan) nans += value != value;
+            add(static_cast<unsigned int>(key >> shift) & mask);
+        });
+    } else if (search.opened == 1) {
+        const Key open = static_cast<Key>(search.open[0]);
+        each_element(data, begin, end, [&](const T& value) {
+            const Key key = Ordered<T>::key(value);
+            if (static_cast<Key>(key >> shift >> width) == open) add(static_cast<unsigned int>(key >> shift) & mask);
+        });
+    } else {
+        const int opened = search.opened;
+        Key open[targets];
+        for (int k = 0; k < targets; ++k) open[k] = static_cast<Key>(search.open[k]);
+        each_element(data, begin, end, [&](const T& value) {
+            const Key key = Ordered<T>::key(value), head = static_cast<Key>(key >> shift >> width);
+            for (int k = 0; k < opened; ++k)
+                if (open[k] == head) add((static_cast<unsigned int>(k) << digit_bits) + (static_cast<unsigned int>(key >> shift) & mask));
+        });
+    }
+#if QUERN_SELECT_THREADS
+    if (run) atomicAdd(&table[last], run);
+#endif
+    return nans;
+}
+
+// The digit of the key with this rank by the counts of digits; the rank becomes that among the keys with this digit. A whole
+// warp asks.
+template <int digits, class Count> __device__ inline unsigned int find_digit(const Count* table, long long& rank) {
+#if QUERN_SELECT_THREADS
+    const int share = digits / 32;
+    const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32;
+    long long own = 0;
+    for (int k = 0; k < share; ++k) own += static_cast<long long>(table[lane * share + k]);
+    long long upto = own;
+    for (int step = 1; step < 32; step *= 2) {
+        const long long other = __shfl_up_sync(all, upto, step);
+        if (lane >= step) upto += other;
+    }
+    const unsigned int past = __ballot_sync(all, rank < upto);
+    const int owner = past ? __ffs(past) - 1 : 31;
+    long long rest = rank - (upto - own);
+    unsigned int digit = lane * share;
+    if (lane == owner)
+        for (int k = 0; k < share - 1 && rest >= static_cast<long long>(table[digit]); ++k) rest -= static_cast<long long>(table[digit++]);
+    rank = __shfl_sync(all, rest, owner);
+    return __shfl_sync(all, digit, owner);
+#else
+    unsigned int digit = 0;
+    while (digit + 1 < digits && rank >= static_cast<long long>(table[digit])) rank -= static_cast<long long>(table[digit++]);
+    return digit;
+#endif
+}
+
+// After a reading: the ranks where it was the first, then the next digit of every target, and the prefixes to look below.
+template <int digit_bits, int targets, class Key, class Count>
+__device__ inline void go_on(Search<Key, targets>& search, const Count* table, long long length, const double* q, int wanted, int method,
+                             bool skip_nan, bool first, int width) {
+    if (first) {
+        const long long n = length - (skip_nan ? static_cast<long long>(search.nans) : 0);
+        for (int t = threadIdx.x; t < targets; t += blockDim.x) {
+            const Place place = place_of(method, static_cast<double>(n), t < 2 * wanted ? q[t / 2] : 0.0);
+            search.rank[t] = t % 2 ? place.high : place.low;
+            search.prefix[t] = 0;
+            search.slot[t] = 0;
+        }
+        select_wait();
+    }
+#if QUERN_SELECT_THREADS
+    const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+#else
+    const int warp = 0, warps = 1;
+#endif
+    for (int t = warp; t < 2 * wanted; t += warps) {
+        long long rank = search.rank[t];
+        const unsigned int digit = find_digit<1 << digit_bits>(table + (static_cast<size_t>(search.slot[t]) << digit_bits), rank);
+#if QUERN_SELECT_THREADS
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+#endif
+        {
+            search.rank[t] = rank;
+            search.prefix[t] = search.prefix[t] << width | digit;
+        }
+    }
+    select_wait();
+    for (int t = threadIdx.x; t < 2 * wanted; t += blockDim.x) {
+        int other = 0;
+        while (search.prefix[other] != search.prefix[t]) ++other;
+        search.leads[t] = other == t;
+    }
+    select_wait();
+    for (int t = threadIdx.x; t < 2 * wanted; t += blockDim.x) {
+        int slot = 0;
+        for (int other = 0; search.prefix[other] != search.prefix[t]; ++other) slot += search.leads[other];
+        search.slot[t] = slot;
+        if (search.leads[t]) search.open[slot] = search.prefix[t];
+        if (t == 2 * wanted - 1) {
+            int opened = 0;
+            for (int other = 0; other < 2 * wanted; ++other) opened += search.leads[other];
+            search.opened = opened;
+        }
+    }
+    select_wait();
+}
+
+// The results of one batch from keys that are known to the last digit.
+template <class T, class R, int targets>
+__device__ inline void write_quantiles(const Search<typename Ordered<T>::Key, targets>& search, long long length, const double* q, int wanted,
+                                       R* out, long long step, int method, bool skip_nan) {
+    typedef typename Ordered<T>::Key Key;
+    const long long nans = static_cast<long long>(search.nans), n = length - (skip_nan ? nans : 0);
+    for (int k = threadIdx.x; k < wanted; k += blockDim.x) {
+        const Place place = place_of(method, static_cast<double>(n), q[k]);
+        out[k * step] = quantile<T, R>(static_cast<Key>(search.prefix[2 * k]), static_cast<Key>(search.prefix[2 * k + 1]), place.part, method,
+                                       skip_nan ? n == 0 : nans > 0);
+    }
+}
+
+// A block takes a row, reads it once for each digit, and again for each further batch of quantiles.
+template <class T, class R, int digit_bits, int targets>
+__device__ inline void select_rows(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
+                                   bool skip_nan) {
+    typedef typename Ordered<T>::Key Key;
+    __shared__ Search<Key, targets> search;
+    __shared__ unsigned int table[targets << digit_bits];
+    const int batch = targets / 2;
+    for (long long row = blockIdx.x; row < rows; row += gridDim.x)
+        for (long long from = 0; from < places; from += batch) {
+            const int wanted = static_cast<int>(places - from < batch ? places - from : batch), bits = 8 * sizeof(Key);
+            int tables = 1;
+            if (threadIdx.x == 0) search.nans = 0;
+            for (int left = bits; left > 0;) {
+                const int width = left < digit_bits ? left : digit_bits;
+                for (int k = threadIdx.x; k < tables << digit_bits; k += blockDim.x) table[k] = 0;
+                select_wait();
+                const unsigned long long nans = count_digits<T, targets>(data + row * length, 0, length, left - width, width, left == bits,
+                                                                         search, table, digit_bits);
+#if QUERN_SELECT_THREADS
+                if (nans) atomicAdd(&search.nans, nans);
+#else
+                search.nans += nans;
+#endif
+                select_wait();
+                go_on<digit_bits>(search, table, length, q + from, wanted, method, skip_nan, left == bits, width);
+                tables = search.opened;
+                left -= width;
+            }
+            write_quantiles<T>(search, length, q + from, wanted, out + from * rows + row, rows, method, skip_nan);
+            select_wait();
+        }
+}
+
+// Several blocks count the digits of a row; each adds its table to the row's.
+template <class T, int digit_bits, int targets>
+__device__ inline void select_count(const T* data, long long length, long long splits, long long chunk, unsigned char* searches,
+                                    unsigned char* tables, int left) {
+    typedef typename Ordered<T>::Key Key;
+    typedef Search<Key, targets> Found;
+    static_assert(sizeof(Found) == 16 + targets * 32, "the room for searches is made for this size");
+    __shared__ unsigned int table[targets << digit_bits];
+    const long long row = blockIdx.x / splits, part = blockIdx.x - row * splits;
+    Found& search = reinterpret_cast<Found*>(searches)[row];
+    unsigned long long* const total = reinterpret_cast<unsigned long long*>(tables) + (static_cast<size_t>(row) * targets << digit_bits);
+    const int bits = 8 * sizeof(Key), width = left < digit_bits ? left : digit_bits;
+    const bool first = left == bits;
+    const int counted = (first ? 1 : search.opened) << digit_bits;
+    for (int k = threadIdx.x; k < counted; k += blockDim.x) table[k] = 0;
+    select_wait();
+    const long long begin = part * chunk, end = begin + chunk < length ? begin + chunk : length;
+    const unsigned long long nans =
+        count_digits<T, targets>(data + row * length, begin, end, left - width, width, first, search, table, digit_bits);
+    if (nans) atomicAdd(&search.nans, nans);
+    select_wait();
+    for (int k = threadIdx.x; k < counted; k += blockDim.x)
+        if (table[k]) atomicAdd(&total[k], static_cast<unsigned long long>(table[k]));
+}
+
+// A block goes on from a row's table, clears it for the next reading, and writes the results after the last.
+template <class T, class R, int digit_bits, int targets>
+__device__ inline void select_choose(long long rows, long long length, const double* q, long long places, long long from, R* out, int method,
+                                     bool skip_nan, unsigned char* searches, unsigned char* tables, int left) {
+    typedef typename Ordered<T>::Key Key;
+    typedef Search<Key, targets> Found;
+    const long long row = blockIdx.x;
+    Found& search = reinterpret_cast<Found*>(searches)[row];
+    unsigned long long* const table = reinterpret_cast<unsigned long long*>(tables) + (static_cast<size_t>(row) * targets << digit_bits);
+    const int bits = 8 * sizeof(Key), width = left < digit_bits ? left : digit_bits, batch = targets / 2;
+    const int wanted = static_cast<int>(places - from < batch ? places - from : batch);
+    const bool first = left == bits;
+    const int counted = (first ? 1 : search.opened) << digit_bits;
+    go_on<digit_bits>(search, table, length, q + from, wanted, method, skip_nan, first, width);
+    for (int k = threadIdx.x; k < counted; k += blockDim.x) table[k] = 0;
+    if (left > width) return;
+    write_quantiles<T>(search, length, q + from, wanted, out + from * rows + row, rows, method, skip_nan);
+    select_wait();
+    if (threadIdx.x == 0) search.nans = 0; // for the next batch
+}
+
+#if QUERN_SELECT_THREADS
+// The key with this rank, bit by bit, by votes of a warp that holds the row.
+template <int held, class Key> __device__ inline Key select_held(const Key* keys, long long rank) {
+    Key prefix = 0;
+    for (int bit = 8 * sizeof(Key) - 1; bit >= 0; --bit) {
+        int zeros = 0;
+#pragma unroll
+        for (int k = 0; k < held; ++k)
+            zeros += __popc(__ballot_sync(0xffffffffu, static_cast<Key>(keys[k] >> bit) == static_cast<Key>(prefix >> bit)));
+        if (rank >= zeros) {
+            rank -= zeros;
+            prefix = static_cast<Key>(prefix | static_cast<Key>(1) << bit);
+        }
+    }
+    return prefix;
+}
+#endif
+
+// Short rows: a warp holds one in registers; without threads it is sorted.
+template <class T, class R, int held>
+__device__ inline void select_short(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
+                                    bool skip_nan) {
+    typedef typename Ordered<T>::Key Key;
+#if QUERN_SELECT_THREADS
+    const long long step = static_cast<long long>(gridDim.x) * (blockDim.x / 32);
+    const int lane = threadIdx.x % 32;
+    for (long long row = static_cast<long long>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; row < rows; row += step) {
+        Key keys[held];
+        int nans = 0;
+#pragma unroll
+        for (int k = 0; k < held; ++k) {
+            const long long at = k * 32 + lane;
+            const bool is_in = at < length;
+            keys[k] = is_in ? Ordered<T>::key(data[row * length + at]) : static_cast<Key>(~static_cast<Key>(0));
+            if (Ordered<T>::has_nan) nans += __popc(__ballot_sync(0xffffffffu, is_in && keys[k] == static_cast<Key>(~static_cast<Key>(0))));
+        }
+        const long long n = length - (skip_nan ? nans : 0);
+        for (long long k = 0; k < places; ++k) {
+            const Place place = place_of(method, static_cast<double>(n), q[k]);
+            const Key low = select_held<held>(keys, place.low), high = place.high == place.low ? low : select_held<held>(keys, place.high);
+            if (lane == 0) out[k * rows + row] = quantile<T, R>(low, high, place.part, method, skip_nan ? n == 0 : nans > 0);
+        }
+    }
+#else
+    const long long lines = (rows + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * lines, end = begin + lines < rows ? begin + lines : rows;
+    for (long long row = begin; row < end; ++row) {
+        Key keys[held];
+        long long nans = 0;
+        for (int k = 0; k < length; ++k) {
+            const Key key = Ordered<T>::key(data[row * length + k]);
+            if (Ordered<T>::has_nan) nans += key == static_cast<Key>(~static_cast<Key>(0));
+            int at = k;
+            for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
+            keys[at] = key;
+        }
+        const long long n = length - (skip_nan ? nans : 0);
+        for (long long k = 0; k < places; ++k) {
+            const Place place = place_of(method, static_cast<double>(n), q[k]);
+            out[k * rows + row] = quantile<T, R>(keys[place.low], keys[place.high], place.part, method, skip_nan ? n == 0 : nans > 0);
+        }
+    }
+#endif
+}
+
+} // namespace quern

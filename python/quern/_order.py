@@ -1,0 +1,182 @@
+"""Medians, percentiles and quantiles, under NumPy's names: values are selected by rank, nothing is sorted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quern._core import _quantile, _quantile_methods, ndarray
+from quern._creation import asarray
+from quern._reductions import nanmean
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Axis = int | tuple[int, ...] | None
+    Places = float | npt.ArrayLike | ndarray
+
+__all__ = [
+    "median",
+    "nanmedian",
+    "nanpercentile",
+    "nanquantile",
+    "percentile",
+    "quantile",
+]
+
+
+def median(
+    a: ndarray,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> ndarray:
+    """The middle of the sorted values over all or some axes; of an even number the mean of the two in the middle.
+
+    float64 for integers and bools, else the dtype of `a`. NaN where there is one, and for no element. Nothing is ever
+    overwritten.
+    Shapes and errors: as `quantile`. Source: numpy.median.
+    """
+    return _median(a, axis, out, keepdims, False)
+
+
+def nanmedian(
+    a: ndarray,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> ndarray:
+    """`median` of what is not NaN; NaN where nothing else is. Source: numpy.nanmedian."""
+    return _median(a, axis, out, keepdims, True)
+
+
+def quantile(
+    a: ndarray,
+    q: Places,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: ndarray | None = None,
+) -> ndarray:
+    """The values below which the parts `q` (from 0 to 1) of the elements lie, over all or some axes.
+
+    `q` is a number, or numbers of NumPy or of quern, which the host reads. All of NumPy's methods; those that go
+    between two elements give float64 for integers, for floats the dtype of `a` when `q` is a Python number and what both
+    promote to when it is an array, as in NumPy. Places, and values between elements, are computed in float64. One NaN
+    makes the result NaN; an infinite neighbour makes it infinite, where NumPy gives NaN.
+    Nothing is sorted: every element is read once for each digit of a key, three times for float32, with eight `q`
+    together. What does not lie in one piece along the axes is copied first; nothing is ever overwritten.
+    Shapes: the axes of `q`, then those that are left, with extent 1 for each that is gone under `keepdims`.
+    Raises: numpy.exceptions.AxisError; ValueError for `q` out of range, an unknown method, a repeated axis or an `out`
+    of another shape; TypeError for complex numbers, for bools between elements, and for an `out` that the result
+    cannot be cast to by the rule 'same_kind'; IndexError for no element; NotImplementedError for `weights`.
+    Source: numpy.quantile.
+    """
+    return _quantiles(a, q, axis, out, method, keepdims, weights, "Quantiles", False)
+
+
+def nanquantile(
+    a: ndarray,
+    q: Places,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: ndarray | None = None,
+) -> ndarray:
+    """`quantile` of what is not NaN; NaN where nothing else is. Source: numpy.nanquantile."""
+    return _quantiles(a, q, axis, out, method, keepdims, weights, "Quantiles", True)
+
+
+def percentile(
+    a: ndarray,
+    q: Places,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: ndarray | None = None,
+) -> ndarray:
+    """`quantile` for `q` from 0 to 100. Source: numpy.percentile."""
+    return _quantiles(a, q, axis, out, method, keepdims, weights, "Percentiles", False)
+
+
+def nanpercentile(
+    a: ndarray,
+    q: Places,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: ndarray | None = None,
+) -> ndarray:
+    """`percentile` of what is not NaN; NaN where nothing else is. Source: numpy.nanpercentile."""
+    return _quantiles(a, q, axis, out, method, keepdims, weights, "Percentiles", True)
+
+
+def _median(a: ndarray, axis: Axis, out: ndarray | None, keepdims: bool, skip_nan: bool) -> ndarray:
+    axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if a.size == 0 and any(a.shape[d] == 0 for d in axes):
+        return nanmean(a, axis, out=out, keepdims=keepdims)
+    dtype = np.dtype("f8") if a.dtype.kind in "biu" else a.dtype
+    half = asarray(np.array(0.5), device=a.device)
+    return _quantile(a, half, axis, "median", dtype, keepdims, out, skip_nan)
+
+
+def _quantiles(
+    a: ndarray,
+    q: Places,
+    axis: Axis,
+    out: ndarray | None,
+    method: str,
+    keepdims: bool,
+    weights: ndarray | None,
+    what: str,
+    skip_nan: bool,
+) -> ndarray:
+    if a.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    weak = type(q) in (int, float)
+    given: npt.NDArray[Any] = q.get() if isinstance(q, ndarray) else np.asarray(q)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"q must be real numbers, not {given.dtype}")
+    parts = given if what == "Quantiles" else np.true_divide(given, 100, out=...)
+    if not ((parts >= 0) & (parts <= 1)).all():  # NaN is neither
+        raise ValueError(f"{what} must be in the range [0, {1 if what == 'Quantiles' else 100}]")
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        raise NotImplementedError("weights= is not supported: quern selects by rank alone")
+    if skip_nan and a.size == 0:
+        return nanmean(a, axis, out=out, keepdims=keepdims)
+    if parts.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
+    if method not in _quantile_methods:
+        raise ValueError(
+            f"{method!r} is not a valid method. Use one of: {', '.join(_quantile_methods)}"
+        )
+    dtype = a.dtype
+    if not _quantile_methods[method] and not (method == "linear" and parts.dtype.kind in "biu"):
+        if a.dtype.kind == "b":
+            raise TypeError(
+                "numpy boolean subtract, the `-` operator, is not supported: between bools there is "
+                "nothing; use a method that takes an element, like 'lower' or 'inverted_cdf'"
+            )
+        if not weak:
+            dtype = np.result_type(a.dtype, parts.dtype if parts.dtype.kind == "f" else "f8")
+        elif a.dtype.kind in "iu":
+            dtype = np.dtype("f8")
+    places = asarray(parts.astype("f8"), device=a.device)
+    return _quantile(a, places, axis, method, dtype, keepdims, out, skip_nan)
