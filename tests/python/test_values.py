@@ -155,21 +155,19 @@ def test_text_is_numpys(device, dtype, make):
 def test_comparison_is_never_identity(device):
     array = quern.zeros(3)
     for compare in (lambda: array == array, lambda: array != 0, lambda: array < 1):
-        with pytest.raises(NotImplementedError, match="get"):
-            compare()
+        assert compare().shape == (3,)
     with pytest.raises(TypeError, match="unhashable"):
         hash(array)
 
 
-def test_arithmetic_is_not_silent(device):
+def test_arithmetic_takes_nothing_from_the_host_by_itself(device):
     array = quern.zeros(3)
     for compute in (
-        lambda: array + 1,
         lambda: np.ones(3) + array,
-        lambda: np.sin(array),
-        lambda: -array,
+        lambda: array - np.ones(3),
+        lambda: array * [1, 2, 3],
     ):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=r"quern\.asarray"):
             compute()
 
 
