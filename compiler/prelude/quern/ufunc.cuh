@@ -185,7 +185,7 @@ __device__ inline float logaddexp2(float a, float b) { return static_cast<float>
     QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(name, function) QUERN_BY_SCALAR(name, function)
 #define QUERN_NEAR_BY_DOUBLE(name, function) QUERN_BY_DOUBLE(name, function) QUERN_BY_SCALAR(name, function)
 QUERN_NEAR(exp, exp) QUERN_NEAR(expm1, expm1) QUERN_NEAR(sin, sin) QUERN_NEAR(cos, cos) QUERN_NEAR(asin, asin)
-QUERN_NEAR(cosh, cosh) QUERN_NEAR_BY_DOUBLE(tan, tan) QUERN_NEAR_BY_DOUBLE(sinh, sinh)
+QUERN_NEAR_BY_DOUBLE(cosh, cosh) QUERN_NEAR_BY_DOUBLE(tan, tan) QUERN_NEAR_BY_DOUBLE(sinh, sinh)
 QUERN_BY_DOUBLE(asinh, asinh) QUERN_BY_DOUBLE(acosh, acosh) QUERN_BY_DOUBLE(atanh, atanh)
 QUERN_IN_DOUBLE(asinh, asinh) QUERN_IN_DOUBLE(acosh, acosh) QUERN_IN_DOUBLE(atanh, atanh)
 QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(log, log) QUERN_IN_DOUBLE(log, log)
@@ -198,7 +198,7 @@ QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
         return static_cast<float>(::function(static_cast<double>(a), static_cast<double>(b)));                             \
     }                                                                                                                      \
     __device__ how double name(double a, double b) { return ::function(a, b); }
-QUERN_OF_TWO(power, pow, inline) QUERN_OF_TWO(hypot, hypot, inline) QUERN_OF_TWO(arctan2, atan2, QUERN_SCALAR)
+QUERN_OF_TWO(power, pow, inline) QUERN_OF_TWO(arctan2, atan2, QUERN_SCALAR)
 #undef QUERN_OF_TWO
 #undef QUERN_NEAR_BY_DOUBLE
 #undef QUERN_NEAR
@@ -208,6 +208,20 @@ QUERN_OF_TWO(power, pow, inline) QUERN_OF_TWO(hypot, hypot, inline) QUERN_OF_TWO
 #undef QUERN_IN_FLOAT
 #undef QUERN_SCALAR
 #undef QUERN_ON_HOST
+// CUDA's is infinite or NaN near the ends of double's range.
+__device__ inline double hypot(double a, double b) {
+    if (::isinf(a) || ::isinf(b)) return __longlong_as_double(0x7ff0000000000000ll);
+    const double far = ::fmax(::fabs(a), ::fabs(b)), near = ::fmin(::fabs(a), ::fabs(b));
+    if (far == 0 || a != a || b != b) return ::fabs(a) + ::fabs(b);
+    const int power = ::ilogb(far);
+    const double x = ::scalbn(far, -power), y = ::scalbn(near, -power);
+    return ::scalbn(::sqrt(::fma(x, x, y * y)), power);
+}
+__device__ inline float hypot(float a, float b) {
+    const double x = a, y = b;
+    if (::isinf(a) || ::isinf(b)) return __int_as_float(0x7f800000);
+    return static_cast<float>(::sqrt(x * x + y * y)); // neither too large nor too small for double
+}
 __device__ inline float nextafter(float a, float b) { return ::nextafter(a, b); }
 __device__ inline double nextafter(double a, double b) { return ::nextafter(a, b); }
 
@@ -224,7 +238,7 @@ template <class Format> __device__ inline SmallFloat<Format> spacing_towards(Sma
 }
 #endif
 #ifdef QUERN_HAS_HALF
-__device__ inline float16 nextafter(float16 a, float16 b) { return float(a) == float(b) ? a : ::nextafter(a, b); }
+__device__ inline float16 nextafter(float16 a, float16 b) { return ::nextafter(a, b); }
 __device__ inline float16 spacing(float16 a) { return spacing_towards(a, 0); } // upwards, as NumPy's
 #endif
 #ifdef QUERN_HAS_BFLOAT16

@@ -64,6 +64,8 @@ def check(name, letters, found, inputs):
                 name == "sign" and letters == "X"
             ):
                 number &= theirs != 0  # of two zeros either may be taken
+            if name == "nextafter" and letters[0] == "e":
+                number &= theirs != 0  # from a zero to the other NumPy 2.4 stays, C and 2.5 go
             np.testing.assert_array_equal(
                 np.signbit(got)[number], np.signbit(theirs)[number], err_msg=f"{name} {letters}"
             )
@@ -224,8 +226,9 @@ def test_layouts(made, order, types):
     wanted = oracle.numpy_answer("multiply", *hosts, order=order)
     found = quern.multiply(*ours, order=order)
     np.testing.assert_array_equal(found.get().astype("c16"), np.asarray(wanted).astype("c16"))
-    if found.size > 1:
-        assert found.strides == np.asarray(wanted).strides
+    if found.size > 1:  # where an axis is one long, NumPy's releases differ
+        long = [d for d, extent in enumerate(found.shape) if extent > 1]
+        assert [found.strides[d] for d in long] == [np.asarray(wanted).strides[d] for d in long]
 
 
 def test_out_where_and_overlap(device):
