@@ -1,6 +1,7 @@
 // LLVM's own pipeline at O2, with glibc's vector mathematics known to the vectoriser, and the
 // object at its end.
 #include "compiler/host/passes.h"
+#include "compiler/host/short_floats.h"
 #include <deque>
 #include <dlfcn.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -125,6 +126,20 @@ struct CallsOneAtATime : llvm::PassInfoMixin<CallsOneAtATime> {
     }
 };
 
+// What one thread does stands in every lane there: pairs for the other vectoriser are hard to find,
+// and it looks for them long.
+bool has_vectorised_loop(const llvm::Function& function) {
+    for (const auto& block : function)
+        if (const auto* facts = block.getTerminator()->getMetadata(llvm::LLVMContext::MD_loop))
+            for (const auto& fact : llvm::drop_begin(facts->operands()))
+                if (const auto* row = llvm::dyn_cast<llvm::MDNode>(fact);
+                    row && row->getNumOperands() > 0)
+                    if (const auto* name = llvm::dyn_cast<llvm::MDString>(row->getOperand(0));
+                        name && name->getString() == "llvm.loop.isvectorized")
+                        return true;
+    return false;
+}
+
 void open_target() {
     static std::once_flag once;
     std::call_once(once, [] {
@@ -167,9 +182,19 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
 
 // The code generator reduces strengths in loops: a tenth to a third of a compilation. x86 addresses
 // hold all that vectorised loops ask for; scalar ones with several strides gain up to a third. A
-// loop whose author forbids to vectorise and to unroll it is not worth it either.
+// loop that calls a function, or whose author forbids to vectorise and to unroll it, is not worth
+// it either.
+bool calls_function(const llvm::Loop& loop) {
+    for (const auto* block : loop.blocks())
+        for (const auto& instruction : *block)
+            if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+                call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration())
+                return true;
+    return false;
+}
+
 bool is_served(const llvm::Loop& loop) {
-    return llvm::getBooleanLoopAttribute(&loop, "llvm.loop.isvectorized") ||
+    return llvm::getBooleanLoopAttribute(&loop, "llvm.loop.isvectorized") || calls_function(loop) ||
            (llvm::getOptionalIntLoopAttribute(&loop, "llvm.loop.vectorize.width") == 1 &&
             llvm::getBooleanLoopAttribute(&loop, "llvm.loop.unroll.disable"));
 }
@@ -267,8 +292,12 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     const bool quick = level == llvm::OptimizationLevel::O1;
     program.optimised_at = level.getSpeedupLevel();
     llvm::PassInstrumentationCallbacks before_passes;
-    before_passes.registerShouldRunOptionalPassCallback(
-        [&](llvm::StringRef, llvm::Any) { return !program.budget.is_spent(); });
+    before_passes.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any code) {
+        if (const auto* function = llvm::any_cast<const llvm::Function*>(&code);
+            function && pass == "SLPVectorizerPass" && has_vectorised_loop(**function))
+            return false;
+        return !program.budget.is_spent();
+    });
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager graph;
@@ -279,6 +308,11 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     builder.registerVectorizerStartEPCallback(
         [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
             passes.addPass(CallsOneAtATime());
+        });
+    builder.registerOptimizerLastEPCallback(
+        [&](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            if (!cpu.has("avx512fp16"))
+                passes.addPass(llvm::createModuleToFunctionPassAdaptor(CompareInFloat()));
         });
     const auto library = library_of(module, cpu);
     functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });

@@ -465,6 +465,25 @@ TEST_P(ShortFloats, AtomicSumsKeepBothHalves) {
     EXPECT_EQ(format.value(two[1]), -128);
 }
 
+// The code generator takes vectors of halves apart to compare them, unless they are floats by then.
+TEST_P(ShortFloats, ComparisonsTakeNoMoreCodeThanFloats) {
+    const auto text = [](const std::string& type, const std::string& header) {
+        return header + "extern \"C\" __global__ void k(const " + type + "* a, const " + type +
+               "* b, bool* out, " + type + R"(* most, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    )" + type + R"( x = a[i], y = b[i];
+    out[i] = x < y, out[n + i] = x >= y, out[2 * n + i] = x == y, out[3 * n + i] = x != y;
+    most[i] = x > y ? x : y;
+})";
+    };
+    const auto& format = GetParam();
+    const auto shorts = compile({text(format.type, "#include <" + format.header + ">\n")}),
+               floats = compile({text("float", "")});
+    ASSERT_EQ(shorts.status, QUERN_CC_OK) << shorts.log;
+    EXPECT_LT(shorts.object.size(), 2 * floats.object.size());
+}
+
 // With operators left out a program may bring its own; types, sizes and constants stay.
 TEST_P(ShortFloats, OperatorsCanBeLeftOut) {
     const auto& format = GetParam();
