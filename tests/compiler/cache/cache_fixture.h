@@ -36,11 +36,14 @@ inline Binary binary_of(int number, std::size_t size = 100) {
         binary.image.push_back(static_cast<std::byte>(k * 7 + number));
     binary.lowered_names = {{join("f<", number, ">"), "_Z1f"}, {"&g", ""}};
     binary.log = join("log ", number);
+    binary.facts = join("f\tloops\t0\t2\t", number, "\t\n");
+    binary.toolchain_ms = number + 0.25;
     return binary;
 }
 
 inline bool same(const Binary& a, const Binary& b) {
-    return a.image == b.image && a.lowered_names == b.lowered_names && a.log == b.log;
+    return a.image == b.image && a.lowered_names == b.lowered_names && a.log == b.log &&
+           a.facts == b.facts && a.toolchain_ms == b.toolchain_ms;
 }
 
 // Counts calls; the one with index `fail_at` fails with `failure`, or runs `instead` and goes on.
