@@ -137,6 +137,9 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     program.budget = Budget(work.options.optimise_limit_ms);
     const bool emitted = emit_object(program, *machine, work.cpu, result.bytes);
     result.emit_ms = now_ms() - optimised;
+    if (program.budget.was_refused())
+        result.text += "note: to write the machine code takes long as well: the last passes over "
+                       "it were left out\n";
     if (!emitted || back_end->failed) {
         result.status = QUERN_CC_REFUSED;
         result.bytes.clear();

@@ -134,6 +134,7 @@ TEST(Limits, LoopsOverThreadsAreMadePlainly) {
     const auto made = compile({text, {"--quern-optimise-limit=1"}, {}, {}, this_cpu()});
     ASSERT_EQ(made.status, QUERN_CC_OK) << made.log;
     EXPECT_NE(made.log.find("without the vectorisers"), std::string::npos) << made.log;
+    EXPECT_NE(made.log.find("to write the machine code"), std::string::npos) << made.log;
     EXPECT_EQ(facts_of(made).tier, "loops");
     EXPECT_EQ(facts_of(made).vector_bits, 0U);
     auto x = random_ints(300, 4), y = x;
