@@ -52,11 +52,14 @@ bool run(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, std::st
 
 } // namespace
 
+unsigned allowed_ms(const Program& program, unsigned limit_ms) {
+    return limit_ms * static_cast<unsigned>(std::clamp<std::size_t>(program.kernels.size(), 1, 8));
+}
+
 bool make_fast(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, unsigned limit_ms,
                std::string& log) {
     program.level = best_level(program, limit_ms, log);
-    const unsigned allowed_ms =
-        limit_ms * static_cast<unsigned>(std::clamp<std::size_t>(program.kernels.size(), 1, 8));
+    const unsigned allowed = allowed_ms(program, limit_ms);
     std::unique_ptr<llvm::Module> spare;
     std::vector<Kernel> kernels;
     if (limit_ms != 0 && program.level == Level::best) {
@@ -65,13 +68,13 @@ bool make_fast(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, u
         for (auto& kernel : kernels)
             kernel.thunk = spare->getFunction(kernel.thunk->getName());
     }
-    program.budget = Budget(allowed_ms);
+    program.budget = Budget(allowed);
     if (!run(program, machine, cpu, log))
         return false;
     if (!program.budget.was_refused())
         return true;
-    const std::string note = "note: to optimise the program takes more than " +
-                             seconds(allowed_ms) + " (--quern-optimise-limit): ";
+    const std::string note = "note: to optimise the program takes more than " + seconds(allowed) +
+                             " (--quern-optimise-limit): ";
     program.was_too_slow = true;
     if (!spare || program.optimised_at == 1) { // no level is lower: what was reached is kept
         log += note + "the last passes were left out\n";
@@ -85,7 +88,7 @@ bool make_fast(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, u
     program.module = std::move(spare);
     program.kernels = std::move(kernels);
     program.level = Level::plain;
-    program.budget = Budget(allowed_ms);
+    program.budget = Budget(allowed);
     return run(program, machine, cpu, log);
 }
 

@@ -7,8 +7,11 @@
 
 namespace quern::host {
 
-// Puts loops over threads around the kernels and optimises, at the best level that `limit_ms` of
-// this thread's time for each kernel, eight times that at most, are enough for (0: no limit).
+// What a limit for one kernel means for a program: as much for each, eight times that at most.
+[[nodiscard]] unsigned allowed_ms(const Program& program, unsigned limit_ms);
+
+// Puts loops over threads around the kernels and optimises, at the best level that allowed_ms() of
+// this thread's time is enough for (0: no limit).
 // False, with the reason in `log`, when the passes broke the module.
 bool make_fast(Program& program, llvm::TargetMachine& machine, const Cpu& cpu, unsigned limit_ms,
                std::string& log);

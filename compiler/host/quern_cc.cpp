@@ -134,7 +134,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     result.kernel_facts = tell_facts(program, work.cpu);
     const double optimised = now_ms();
     result.optimise_ms = optimised - read;
-    program.budget = Budget(work.options.optimise_limit_ms);
+    program.budget = Budget(allowed_ms(program, work.options.optimise_limit_ms));
     const bool emitted = emit_object(program, *machine, work.cpu, result.bytes);
     result.emit_ms = now_ms() - optimised;
     if (program.budget.was_refused())
