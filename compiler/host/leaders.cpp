@@ -3,6 +3,7 @@
 // programs that vote and shuffle count on it. Where such a store can be seen without a meeting, the
 // lanes gather before the branch, so that all have read, and behind it, so that all see.
 #include "compiler/host/passes.h"
+#include "compiler/host/thread_values.h"
 #include "compiler/host/waits.h"
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/PostDominators.h>
@@ -30,33 +31,6 @@ bool meets_in_warps(llvm::Function& thunk) {
         return call && call->getCalledFunction() &&
                call->getCalledFunction()->getName() == "__quern_sync_warp";
     });
-}
-
-// What depends on the thread's own place.
-llvm::SmallPtrSet<Value*, 32> of_the_thread(llvm::Function& thunk) {
-    llvm::SmallVector<Value*, 64> open = {thunk.getArg(first_position),
-                                          thunk.getArg(first_position + 1),
-                                          thunk.getArg(first_position + 2)};
-    llvm::SmallPtrSet<Value*, 32> found(open.begin(), open.end());
-    while (!open.empty())
-        for (auto* user : open.pop_back_val()->users())
-            if (llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::PHINode, llvm::SelectInst>(
-                    user) &&
-                found.insert(user).second)
-                open.push_back(user);
-    return found;
-}
-
-// The variable in shared memory that an address lies in: where its way from the arena begins.
-const Value* shared_variable(const Value* pointer, const Value* arena) {
-    for (const Value* at = pointer;;) {
-        const auto* step = llvm::dyn_cast<llvm::GEPOperator>(at);
-        if (!step)
-            return at == arena ? at : nullptr;
-        if (step->getPointerOperand() == arena)
-            return step;
-        at = step->getPointerOperand();
-    }
 }
 
 // The branch that lets a single lane through to `block`.
@@ -130,7 +104,7 @@ void keep_leaders_in_step(Program& program) {
         passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
         passes.run(thunk, analyses);
 
-        const auto threads = of_the_thread(thunk);
+        const auto threads = values_of_the_thread(thunk);
         const llvm::DominatorTree tree(thunk);
         const llvm::PostDominatorTree behind(thunk);
         llvm::SmallSetVector<llvm::BranchInst*, 8> branches;

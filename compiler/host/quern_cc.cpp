@@ -6,6 +6,7 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/precompiled.h"
 #include "compiler/host/ptx/translate.h"
+#include "compiler/host/stragglers.h"
 #include <chrono>
 #include <clang/Basic/Stack.h>
 #include <clang/Basic/Version.h>
@@ -125,6 +126,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     place_carry(module);
     place_threads_and_shared(program);
     keep_leaders_in_step(program);
+    wait_for_stragglers(program);
     let_spinning_threads_wait(program);
     if (!make_fast(program, *machine, work.cpu, work.options.optimise_limit_ms, result.text)) {
         result.status = QUERN_CC_CRASH;

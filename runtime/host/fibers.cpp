@@ -332,29 +332,27 @@ std::uint32_t FiberBlock::live_lanes(unsigned warp) const noexcept {
     return (count == 32 ? ~0U : (1U << count) - 1) & ~lanes_in(warp, State::done);
 }
 
-// True when something other than a yield happened.
+// True when something other than a yield happened. Lanes that met go on when the other warps have
+// had their turn: hardware runs warps side by side, and none gets far ahead.
 bool FiberBlock::run_warp(unsigned warp) {
     const unsigned first = warp * 32, last = std::min(first + 32, threads_);
     bool moved = false;
-    for (bool again = true; again;) {
-        for (unsigned thread = first; thread < last; ++thread) {
-            if (states_[thread] > State::ready)
-                continue;
-            if (states_[thread] == State::fresh) {
-                prepare(thread);
-                set(thread, State::ready);
-            }
-            current_ = thread;
-            switch_stack(&home_, places_[thread]);
-            if (status_ != 0)
-                return true;
-            moved |= states_[thread] != State::yielded;
+    for (unsigned thread = first; thread < last; ++thread) {
+        if (states_[thread] > State::ready)
+            continue;
+        if (states_[thread] == State::fresh) {
+            prepare(thread);
+            set(thread, State::ready);
         }
-        again = counts_[slot(State::warp)] != 0 && resolve_warp(warp, true);
-        if (!again && counts_[slot(State::together)] != 0)
-            again = gather_together(warp);
+        current_ = thread;
+        switch_stack(&home_, places_[thread]);
+        if (status_ != 0)
+            return true;
+        moved |= states_[thread] != State::yielded;
     }
-    return moved;
+    if (counts_[slot(State::warp)] != 0 && resolve_warp(warp, true))
+        return true;
+    return (counts_[slot(State::together)] != 0 && gather_together(warp)) || moved;
 }
 
 bool FiberBlock::resolve_warp(unsigned warp, bool complete_only) {

@@ -11,10 +11,10 @@ Value* position(Emitter& e, const std::string& name) {
         std::string_view name;
         const char* variable;
     };
-    constexpr Row positions[] = {{"%tid.", "threadIdx"},
-                                 {"%ctaid.", "blockIdx"},
-                                 {"%ntid.", "blockDim"},
-                                 {"%nctaid.", "gridDim"}};
+    constexpr Row positions[] = {{"%tid.", "threadIdx"},      {"%ctaid.", "blockIdx"},
+                                 {"%ntid.", "blockDim"},      {"%nctaid.", "gridDim"},
+                                 {"%clusterid.", "blockIdx"}, // a cluster is one block
+                                 {"%nclusterid.", "gridDim"}};
     for (const auto& row : positions) {
         if (!name.starts_with(row.name) || name.size() != row.name.size() + 1)
             continue;
@@ -87,6 +87,10 @@ Value* read_special(Emitter& e, const std::string& name, unsigned width) {
     if (name == "%smid") // blocks go to whichever core is free: all are one multiprocessor
         return e.number(32, 0);
     if (name == "%nsmid")
+        return e.number(32, 1);
+    if (name == "%cluster_ctarank" || name.starts_with("%cluster_ctaid."))
+        return e.number(32, 0);
+    if (name == "%cluster_nctarank" || name.starts_with("%cluster_nctaid."))
         return e.number(32, 1);
     if (name == "%gridid")
         return e.number(width == 64 ? 64 : 32, 1);

@@ -22,6 +22,7 @@ extern "C" __global__ void k(unsigned* all) {
     READ("%ctaid.x", 6) READ("%ctaid.y", 7) READ("%ctaid.z", 8) READ("%nctaid.x", 9) READ("%nctaid.y", 10) READ("%nctaid.z", 11)
     READ("%laneid", 12) READ("%warpid", 13) READ("%lanemask_eq", 14) READ("%lanemask_lt", 15) READ("%lanemask_le", 16)
     READ("%lanemask_gt", 17) READ("%lanemask_ge", 18) READ("%smid", 19) READ("%nsmid", 20) READ("%nwarpid", 21)
+    READ("%clusterid.x", 22) READ("%nclusterid.z", 23) READ("%cluster_ctarank", 24) READ("%cluster_nctaid.y", 25)
 })"});
     const u32 gx = 2, gy = 1, gz = 2, bx = 7, by = 5, bz = 3;
     std::vector<u32> out(32 * gx * gy * gz * bx * by * bz);
@@ -51,6 +52,8 @@ extern "C" __global__ void k(unsigned* all) {
                                                ~below};
             ASSERT_TRUE(std::equal(expected.begin(), expected.end(), &out[at]))
                 << block << " " << t;
+            const std::vector<u32> cluster = {block % gx, gz, 0, 1}; // of one block each
+            ASSERT_TRUE(std::equal(cluster.begin(), cluster.end(), &out[at + 22]));
             ASSERT_LT(out[at + 19], out[at + 20]);
             ASSERT_LT(out[at + 13], out[at + 21]);
         }

@@ -350,6 +350,89 @@ TEST_P(Waiting, WhatALeaderWritesItsWarpSees) {
     }
 }
 
+// No barrier stands between the last read of a round and the first write of the next: a race that
+// hardware never loses, since its warps run side by side.
+TEST_P(Waiting, AllReadBeforeOneGoesOnToOverwrite) {
+    const DriverProgram program(source(R"(
+    __device__ int warp_sum(int v) {
+        unsigned lanes = __activemask();
+        for (int step = 16; step > 0; step /= 2) v += __shfl_down_sync(lanes, v, step);
+        return v;
+    }
+    __device__ int block_sum(int v, int* part) { // part[0] is read by all, and written by the next call
+        int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        v = warp_sum(v);
+        if (lane == 0) part[warp] = v;
+        __syncthreads();
+        if (warp == 0) {
+            v = warp_sum(lane < blockDim.x / 32 ? part[lane] : 0);
+            if (lane == 0) part[0] = v;
+        }
+        __syncthreads();
+        return part[0];
+    }
+    __device__ int every_warp_sums(int v, int* part) { // each warp reads all parts
+        int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        for (int step = 16; step > 0; step /= 2) v += __shfl_xor_sync(~0u, v, step);
+        if (lane == 0) part[warp] = v;
+        __syncthreads();
+        v = lane < blockDim.x / 32 ? part[lane] : 0;
+        for (int step = 16; step > 0; step /= 2) v += __shfl_xor_sync(~0u, v, step);
+        return v;
+    }
+    __device__ int most(int v, int* all) { // by halves, without warps
+        all[threadIdx.x] = v;
+        __syncthreads();
+        for (int step = blockDim.x / 2; step > 0; step /= 2) {
+            if (threadIdx.x < step) all[threadIdx.x] = max(all[threadIdx.x], all[threadIdx.x + step]);
+            __syncthreads();
+        }
+        return all[0];
+    }
+    extern "C" __global__ void rounds(const int* in, int* out, int count, int first) {
+        extern __shared__ int memory[];
+        __shared__ int all[256], mean;
+        int* part = memory + first;
+        int thread = threadIdx.x, block = blockDim.x, seen = 0;
+        for (int round = 0; round < count; ++round) {
+            int v = in[round * block + thread];
+            int sum = block_sum(v + seen, part), again = block_sum(v ^ thread, part);
+            int highest = most(v - seen, all), second = most(sum + thread * v, all);
+            if (thread == 0) mean = sum / block + highest;
+            __syncthreads();
+            seen = seen / 2 + mean % 100 + again % 50 + second % 30 + every_warp_sums(v & seen, part) % 20;
+        }
+        out[blockIdx.x * block + thread] = seen;
+    })"));
+    for (int block : {32, 64, 256}) {
+        const int count = 9;
+        const auto in = random_ints(static_cast<std::size_t>(count) * block, 5);
+        std::vector<int> out(2 * static_cast<std::size_t>(block)), small(in);
+        for (auto& value : small)
+            value %= 1000;
+        ASSERT_EQ(program.launch("rounds", {{2}, {std::uint32_t(block)}, 160}, small.data(),
+                                 out.data(), int(count), 3),
+                  CUDA_SUCCESS);
+        int seen = 0;
+        for (int round = 0; round < count; ++round) {
+            const int* v = small.data() + static_cast<std::ptrdiff_t>(round) * block;
+            int sum = 0, again = 0, highest = INT_MIN, second = INT_MIN, common = 0;
+            for (int t = 0; t < block; ++t) {
+                sum += v[t] + seen;
+                again += v[t] ^ t;
+                highest = std::max(highest, v[t] - seen);
+                common += v[t] & seen;
+            }
+            for (int t = 0; t < block; ++t)
+                second = std::max(second, sum + t * v[t]);
+            seen =
+                seen / 2 + (sum / block + highest) % 100 + again % 50 + second % 30 + common % 20;
+        }
+        for (const int value : out)
+            ASSERT_EQ(value, seen) << block;
+    }
+}
+
 TEST_P(Waiting, SpinningThreadsLetOthersGoOn) {
     const DriverProgram program(source(R"(
     extern "C" __global__ void chain(volatile int* flags, int* order, int n) {

@@ -16,3 +16,7 @@ typedef struct CUevent_st* CUevent;
 typedef struct CUarray_st* CUarray;
 typedef struct CUgraph_st* CUgraph;
 typedef struct CUgraphExec_st* CUgraphExec;
+// A tensor map moves tiles on GPUs only: what would use it is refused where a kernel reaches it.
+typedef struct CUtensorMap_st {
+    __align__(64) cuuint64_t opaque[16];
+} CUtensorMap;
