@@ -6,6 +6,7 @@
 #include "compiler/host/stragglers.h"
 #include "compiler/host/thread_values.h"
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -44,16 +45,33 @@ bool is_common(const Value* value, const Values& threads,
                         [&](const llvm::Use& use) { return is_common(use, threads, seen); });
 }
 
-// Is `block` behind a branch that asks for the thread?
-bool only_some_come(const BasicBlock* block, const llvm::DominatorTree& tree,
-                    const Values& threads) {
-    for (const auto* node = tree.getNode(block); node && node->getIDom(); node = node->getIDom()) {
-        const auto* from = node->getIDom()->getBlock();
-        const auto* branch = llvm::dyn_cast<llvm::BranchInst>(from->getTerminator());
-        if (!branch || !branch->isConditional() || !threads.contains(branch->getCondition()))
+bool comes_to_barrier(BasicBlock* from) {
+    llvm::SmallVector<BasicBlock*, 16> open = {from};
+    llvm::SmallPtrSet<BasicBlock*, 32> seen;
+    while (!open.empty()) {
+        auto* block = open.pop_back_val();
+        if (!seen.insert(block).second)
             continue;
-        for (const auto* taken : branch->successors())
-            if (tree.dominates(llvm::BasicBlockEdge(from, taken), block))
+        if (llvm::any_of(*block, is_barrier))
+            return true;
+        llvm::append_range(open, llvm::successors(block));
+    }
+    return false;
+}
+
+// Is `block` behind a branch by which some threads of those that stay in the kernel pass it by?
+// Loops that end sooner for some lead all of them there.
+bool only_some_come(BasicBlock* block, const llvm::DominatorTree& tree,
+                    const llvm::PostDominatorTree& behind, const Values& threads) {
+    for (const auto* node = tree.getNode(block); node && node->getIDom(); node = node->getIDom()) {
+        auto* from = node->getIDom()->getBlock();
+        auto* branch = llvm::dyn_cast<llvm::BranchInst>(from->getTerminator());
+        if (!branch || !branch->isConditional() || !threads.contains(branch->getCondition()) ||
+            behind.dominates(block, from))
+            continue;
+        for (unsigned taken = 0; taken < 2; ++taken)
+            if (tree.dominates(llvm::BasicBlockEdge(from, branch->getSuccessor(taken)), block) &&
+                comes_to_barrier(branch->getSuccessor(1 - taken)))
                 return true;
     }
     return false;
@@ -100,6 +118,7 @@ void wait_for_stragglers(Program& program) {
                  threads.contains(instruction.getOperand(1))))
                 threads.insert(&instruction);
         const llvm::DominatorTree tree(thunk);
+        const llvm::PostDominatorTree behind(thunk);
         const auto* arena = thunk.getArg(1);
         llvm::SmallSetVector<llvm::StoreInst*, 8> stores;
         for (auto& instruction : llvm::instructions(thunk)) {
@@ -109,7 +128,7 @@ void wait_for_stragglers(Program& program) {
             const auto* variable = shared_variable(load->getPointerOperand(), arena);
             llvm::SmallPtrSet<const Value*, 16> seen;
             if (variable && is_common(load->getPointerOperand(), threads, seen) &&
-                !only_some_come(load->getParent(), tree, threads))
+                !only_some_come(load->getParent(), tree, behind, threads))
                 find_stores(*load, variable, arena, stores);
         }
         auto give_way = program.module->getOrInsertFunction(
