@@ -29,9 +29,12 @@ class EntryConsumer final : public clang::ASTConsumer {
             return;
         auto& module = *generator_.GetModule();
         for (auto& variable : module.globals())
-            if (const auto* decl = generator_.GetDeclForMangledName(variable.getName()))
+            if (const auto* decl = generator_.GetDeclForMangledName(variable.getName())) {
                 if (decl->hasAttr<clang::CUDASharedAttr>())
                     variable.addAttribute(shared_attribute);
+                if (decl->hasAttr<clang::CUDAConstantAttr>())
+                    variable.addAttribute(constant_attribute);
+            }
         std::string text;
         status_ = QUERN_CC_OK;
         if (!make_entries(generator_, ast, program_, module, text))

@@ -31,6 +31,9 @@ void lift_divisions(llvm::Function& body);
 // inline.cpp: pulls every device function into the kernels that call it, as far as it can be.
 void inline_device_functions(Program& program);
 
+// spaces.cpp: says which memory an address is of, where a program asks.
+void answer_spaces(Program& program, llvm::TargetMachine& machine);
+
 // place.cpp: threadIdx and friends become the thunk's arguments, __shared__ variables places in the
 // arena. Functions that could not be inlined read both from a thread-local context. Thunks come out
 // as void(ptr args, ptr shared, i32 x 12): thread, block, block size, grid size.
@@ -39,6 +42,10 @@ inline constexpr unsigned first_position = 2; // the thunk's argument that is th
 
 // leaders.cpp: what one lane writes for its warp is seen as on hardware that moves in step.
 void keep_leaders_in_step(Program& program);
+
+// stragglers.cpp: what all threads read from shared memory they have read before one of them writes
+// there, as on hardware that runs them side by side.
+void wait_for_stragglers(Program& program);
 
 // spin.cpp: loops that watch memory for another thread's write let the others go on.
 void let_spinning_threads_wait(Program& program);

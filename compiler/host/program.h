@@ -13,6 +13,7 @@ namespace quern::host {
 
 // The IR attribute of a variable that lives in shared memory.
 inline constexpr const char* shared_attribute = "quern-shared";
+inline constexpr const char* constant_attribute = "quern-constant";
 
 // Of the packed buffer of arguments.
 inline const llvm::Align args_align{16};

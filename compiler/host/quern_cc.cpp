@@ -6,7 +6,6 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/precompiled.h"
 #include "compiler/host/ptx/translate.h"
-#include "compiler/host/stragglers.h"
 #include <chrono>
 #include <clang/Basic/Stack.h>
 #include <clang/Basic/Version.h>
@@ -123,6 +122,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     find_waiting_kernels(program);
     define_semantics(module);
     inline_device_functions(program);
+    answer_spaces(program, *machine);
     place_carry(module);
     place_threads_and_shared(program);
     keep_leaders_in_step(program);

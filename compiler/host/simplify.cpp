@@ -46,6 +46,12 @@ void Simplifier::clean(llvm::Function& function) {
     passes.run(function, functions_);
 }
 
+void Simplifier::see_through_variables(llvm::Function& function) {
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.run(function, functions_);
+}
+
 void Simplifier::shape_loops(llvm::Function& function) {
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::LoopSimplifyPass());

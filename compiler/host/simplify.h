@@ -11,6 +11,7 @@ class Simplifier {
 
     void run(llvm::Function& function);   // variables become values, small constant loops vanish
     void clean(llvm::Function& function); // the first half of it
+    void see_through_variables(llvm::Function& function); // where pointers come from, no more
     // Every loop with an entry of its own, one way back and exits that only it has.
     void shape_loops(llvm::Function& function);
     bool has_loop(llvm::Function& function);

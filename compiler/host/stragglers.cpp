@@ -3,7 +3,7 @@
 // the next round of a loop). Strictly a race; hardware runs the threads side by side, so that all
 // have read long before, and programs count on it. Here one thread would run on alone: it lets the
 // others go first.
-#include "compiler/host/stragglers.h"
+#include "compiler/host/passes.h"
 #include "compiler/host/thread_values.h"
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/PostDominators.h>

@@ -2,6 +2,7 @@
 #include "runtime/host/fibers.h"
 
 #include "runtime/host/hooks.h"
+#include "runtime/host/module.h"
 #include "runtime/host/warp_meeting.h"
 
 #include <algorithm>
@@ -206,7 +207,8 @@ void FiberBlock::start(const Shape& shape, std::uint64_t number) {
                 break; // the system's list of mappings is full: go on without
         guarded_bytes_ = wanted;
     }
-    shared_.reserve(std::max<std::size_t>(shape.shared_bytes, page_bytes));
+    // As much as a block may have: programs know shared memory by its addresses (spaces.cpp).
+    shared_.reserve(std::max(shape.shared_bytes, shared_bytes_opt_in));
     if (!contexts_)
         contexts_ = std::make_unique<Context[]>(most_threads);
     free_count_ = threads_;

@@ -25,10 +25,9 @@ constexpr std::size_t small_args_bytes = 1024;
 // What an H200 keeps in flight at once, for grids that wait for themselves.
 constexpr std::uint64_t gpu_multiprocessors = 132, gpu_threads = 2048;
 
-alignas(64) std::byte no_shared_memory[64];
-
-struct Arena { // this thread's shared memory, aligned as far as anyone asks; kept for the next
-               // launch
+// This thread's shared memory, aligned as far as anyone asks; kept for the next launch. As much as
+// a block may have, touched or not: programs know it by its addresses (compiler/host/spaces.cpp).
+struct Arena {
     std::byte* bytes = nullptr;
     std::size_t size = 0;
     ~Arena() { std::free(bytes); }
@@ -57,8 +56,7 @@ struct Launch {
 // False when the range did not end as it should; the streams know why.
 bool run_range(const Launch& launch, const KernelCode& code, const void* args, std::uint64_t first,
                std::uint64_t last) noexcept {
-    std::byte* shared =
-        launch.shared_bytes == 0 ? no_shared_memory : arena.reserve(launch.shared_bytes);
+    std::byte* shared = arena.reserve(std::max(launch.shared_bytes, shared_bytes_opt_in));
     if (shared == nullptr) {
         state().streams.set_failure(CUDA_ERROR_OUT_OF_MEMORY);
         return false;

@@ -3,6 +3,7 @@
 #include "runtime/host/regions.h"
 
 #include "runtime/host/hooks.h"
+#include "runtime/host/module.h"
 #include "runtime/host/warp_meeting.h"
 
 #include <algorithm>
@@ -46,11 +47,9 @@ class RegionBlock {
     // blocks side by side have different places, so that their frames do not meet in the cache.
     bool prepare(const HostLaunch& launch, const void* args, void* shared,
                  const HostRegionTable& table, unsigned place) noexcept {
-        const std::size_t shared_bytes =
-            std::size_t{table.static_shared_bytes} + launch.shared_bytes;
         if (!frame_.reserve(table.frame_bytes + std::size_t{places} * stagger) ||
             !kept_.reserve(2 * std::size_t{table.kept_bytes} + 64) ||
-            (shared == nullptr && !shared_.reserve(shared_bytes + 64)))
+            (shared == nullptr && !shared_.reserve(shared_bytes_opt_in)))
             return false;
         table_ = &table;
         args_ = args;

@@ -69,10 +69,13 @@ __quern_plain_address(global) __quern_plain_address(local) __quern_plain_address
 #undef __quern_plain_address
 inline __device__ size_t __cvta_generic_to_shared(const void* p) { return (size_t)((const char*)p - __quern_shared_base); }
 inline __device__ void* __cvta_shared_to_generic(size_t p) { return __quern_shared_base + p; }
-__quern_fn bool __isGlobal(const void*) { return true; }
-__quern_fn bool __isShared(const void*) { return false; }
-__quern_fn bool __isConstant(const void*) { return false; }
-__quern_fn bool __isLocal(const void*) { return false; }
+// Which memory an address is of: spaces.cpp answers. 0 shared, 1 local, 2 constant, 3 global.
+extern "C" __device__ __attribute__((const, nothrow)) bool __quern_in_space(const void*, int space);
+__quern_fn bool __isShared(const void* p) { return __quern_in_space(p, 0); }
+__quern_fn bool __isClusterShared(const void* p) { return __quern_in_space(p, 0); }
+__quern_fn bool __isLocal(const void* p) { return __quern_in_space(p, 1); }
+__quern_fn bool __isConstant(const void* p) { return __quern_in_space(p, 2); }
+__quern_fn bool __isGlobal(const void* p) { return __quern_in_space(p, 3); }
 inline __device__ void* operator new(size_t, void* p) noexcept { return p; }
 inline __device__ void* operator new[](size_t, void* p) noexcept { return p; }
 inline __device__ void operator delete(void*, void*) noexcept {}

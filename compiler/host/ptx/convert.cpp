@@ -263,7 +263,22 @@ void convert_address(Emitter& e) {
             from_generic ? e.build.CreateSub(address, base) : e.build.CreateAdd(address, base));
 }
 
-constexpr Instruction rows[] = {{"mov", move}, {"cvt", convert}, {"cvta", convert_address}};
+// Which memory a generic address is of: spaces.cpp knows.
+void is_space(Emitter& e) {
+    constexpr std::string_view spaces[] = {"shared", "local", "const", "global"};
+    std::uint64_t space = 0;
+    if (!e.take("shared::cta") && !e.take("shared::cluster"))
+        while (!e.take(spaces[space]))
+            if (++space == std::size(spaces))
+                e.refuse();
+    e.want_operands(2);
+    auto* address = e.build.CreateIntToPtr(e.read(1, Type{Type::bits, 64}), e.build.getPtrTy());
+    e.write_predicate(e.operand(0),
+                      e.call(space_question, e.build.getInt1Ty(), {address, e.number(32, space)}));
+}
+
+constexpr Instruction rows[] = {
+    {"mov", move}, {"cvt", convert}, {"cvta", convert_address}, {"isspacep", is_space}};
 
 } // namespace
 

@@ -528,11 +528,14 @@ Value* Emitter::read_shared_address(const Operand& operand) {
     return build.CreateGEP(build.getInt8Ty(), shared_base(), offset);
 }
 
-llvm::GlobalVariable* Emitter::shared_base() {
-    auto* found = module().getNamedGlobal(shared_base_name);
+llvm::GlobalVariable* Emitter::shared_base() { return ptx::shared_base(module()); }
+
+llvm::GlobalVariable* shared_base(llvm::Module& module) {
+    auto* found = module.getNamedGlobal(shared_base_name);
     if (!found) {
+        auto* byte = llvm::Type::getInt8Ty(module.getContext());
         found =
-            new llvm::GlobalVariable(module(), llvm::ArrayType::get(build.getInt8Ty(), 0), false,
+            new llvm::GlobalVariable(module, llvm::ArrayType::get(byte, 0), false,
                                      llvm::GlobalValue::ExternalLinkage, nullptr, shared_base_name);
         found->addAttribute(shared_attribute);
     }

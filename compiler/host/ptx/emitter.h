@@ -22,6 +22,10 @@ inline constexpr const char* carry_name = "__quern_carry"; // the carry flag: pl
 inline constexpr const char* shared_base_name =
     "__quern_shared_base"; // the first byte of the block's shared memory: place.cpp
 
+llvm::GlobalVariable* shared_base(llvm::Module& module);
+// A function that spaces.cpp answers: i1 (pointer, number of a space).
+inline constexpr const char* space_question = "__quern_in_space";
+
 struct Register {
     unsigned width = 32; // 1: predicate
     Value* value = nullptr;

@@ -55,6 +55,35 @@ extern "C" __global__ void box(cudaPitchedPtr volume, cudaPos from, cudaExtent s
     out[(z * size.height + y) * size.width + x] = row[from.x + x];
 }
 
+// Which memory an address is of, by functions and by PTX.
+__constant__ int fixed[4];
+__device__ int roaming[4];
+#define ASK(SPACE, BIT)                                                                                        \
+    asm("{ .reg .pred p; isspacep." SPACE " p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(yes) : "l"(address));      \
+    found |= yes << BIT;
+__device__ int space(const void* address) {
+    unsigned yes;
+    int found = __isShared(address) | __isLocal(address) << 1 | __isConstant(address) << 2 | __isGlobal(address) << 3;
+    ASK("shared", 4) ASK("local", 5) ASK("const", 6) ASK("global", 7)
+    return found;
+}
+extern "C" __global__ void spaces(const int* in, int* out, int step) {
+    __shared__ int tile[32];
+    extern __shared__ int dynamic[];
+    int mine[8];
+    for (int k = 0; k < 8; ++k) mine[k] = in[k] + threadIdx.x;
+    tile[threadIdx.x] = dynamic[threadIdx.x] = mine[step];
+    __syncthreads();
+    int* to = out + 8 * threadIdx.x;
+    to[0] = space(in + step);
+    to[1] = space(roaming + step);
+    to[2] = space(tile + 31 - threadIdx.x);
+    to[3] = space(dynamic + threadIdx.x);
+    to[4] = space(mine + (step + threadIdx.x) % 8);
+    to[5] = space(fixed + step);
+    to[6] = tile[31 - threadIdx.x] + mine[step];
+}
+
 extern "C" __global__ void pairs(const half2* in, half2* out) {
     half2 sum;
     sum = {};
@@ -101,6 +130,15 @@ def test_structures_of_the_runtime(device):
     out = quern.zeros((2, 4, 7), "u4")
     kernel("box")((1,), (8, 8, 4), (at, start, size, out))
     np.testing.assert_array_equal(out.get(), volume[3:5, 1:5, 2:9])
+
+
+def test_spaces_of_addresses(device):
+    x = np.arange(10, 18, dtype="i4")
+    out = quern.zeros((32, 8), "i4")
+    kernel("spaces")((1,), (32,), (quern.asarray(x), out, 1), shared_mem=128)
+    shared, local, constant, everywhere = 0x11, 0x22, 0x44, 0x88
+    wanted = [everywhere, everywhere, shared, shared, local, constant, 2 * 11 + 31, 0]
+    np.testing.assert_array_equal(out.get(), [wanted] * 32)
 
 
 def test_braces_for_pairs(device):
