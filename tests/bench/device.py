@@ -65,6 +65,58 @@ def call_rows(floor: Floor | None, why: str) -> list[Row]:
     return rows
 
 
+def reduction_rows(floor: Floor | None, why: str) -> list[Row]:
+    """What a reduction's call costs, and a number in the hands of Python."""
+    import quern
+
+    text = ("T x", "T y", "x", "a + b", "y = a", "0", "bench_sum")
+    x = quern.asarray(np.ones(1000, np.float32))
+    kernel = quern.ReductionKernel(*text)
+    calls: dict[str, Callable[[], Sample]] = {
+        "kernel": lambda: call_us(lambda: kernel(x), quern.synchronize),
+        "method": lambda: call_us(x.sum, quern.synchronize),
+        "float": lambda: call_us(lambda: float(x.sum())),
+    }
+    if floor:
+        calls["floor"] = floor.launch_us
+    if have("cupy"):
+        import cupy
+
+        wait = cupy.cuda.Device().synchronize
+        a = cupy.ones(1000, cupy.float32)
+        theirs = cupy.ReductionKernel(*text)
+        calls["CuPy kernel"] = lambda: call_us(lambda: theirs(a), wait)
+        calls["CuPy method"] = lambda: call_us(a.sum, wait)
+        calls["CuPy float"] = lambda: call_us(lambda: float(a.sum()))
+    if have("torch"):
+        import torch
+
+        s = torch.ones(1000, device="cuda")
+        calls["PyTorch method"] = lambda: call_us(s.sum, torch.cuda.synchronize)
+        calls["PyTorch float"] = lambda: call_us(lambda: float(s.sum()))
+    samples = alternate(calls)
+    rows = []
+    for kind, what, limit in (
+        ("kernel", "ReductionKernel call, 1000 float32", 1.8),
+        ("method", "x.sum(), 1000 float32", None),
+        ("float", "float(x.sum()), 1000 float32", 15.0),
+    ):
+        row = Row(SECTION, what, "us", samples[kind], note=why)
+        if kind == "kernel":
+            row.reference, row.reference_name = samples.get("floor"), "cuLaunchKernel"
+            row.demand = f"<= {limit}x a bare launch"
+        elif limit:
+            row.demand = f"<= {limit:g} us"
+        row.limit = limit
+        row.peers = {
+            name: samples[f"{name} {kind}"]
+            for name in ("CuPy", "PyTorch")
+            if f"{name} {kind}" in samples
+        }
+        rows.append(row)
+    return rows
+
+
 def rate(call: Callable[[], object], wait: Callable[[], object], moved: int) -> Sample:
     """GB/s by the bytes that the operation must move."""
     return call_us(call, wait, calls=20, repeats=7).map(lambda us: moved / us / 1e3)
@@ -196,8 +248,9 @@ def start_rows() -> list[Row]:
             compiled["further_ms"],
             loaded["first_ms"],
             loaded["further_ms"],
+            compiled["above_ms"],
         )
-        for row, sample in zip(rows[:4], theirs, strict=True):
+        for row, sample in zip(rows[:5], theirs, strict=True):
             row.peers["CuPy"] = sample
     return rows
 
@@ -212,6 +265,7 @@ def main() -> None:
     for rows in (
         lambda: call_rows(floor, why),
         lambda: launch_rows(SECTION, floor, why),
+        lambda: reduction_rows(floor, why),
         lambda: stream_rows(copy),
         start_rows,
     ):
