@@ -27,10 +27,39 @@ void ReductionEmitter::unit_loop() {
     }
 }
 
+// `const auto at = [&](j)`: the value of element j of the current run. Where elements stand a known
+// step apart, `dense(k)` is the k-th of all in the line.
+void ReductionEmitter::cpu_element() {
+    const bool steps = layout_.step > 1;
+    out_.open("const auto ", own(steps ? "dense" : "at"), " = [&](const ", signed_, " ", own("j"),
+              ") -> ", inner_type());
+    for (const OperandRef& ref : inputs_)
+        out_.line("const ", type(ref), "& ", name(ref), " = ",
+                  cpu_operand(ref, own("from_" + name(ref))), ";");
+    map_value(join(own("run"), " * ", as_signed(nest("length")), " + ", own("j")), own("tile"));
+    out_.line("return ", own("value"), ";");
+    out_.close(";");
+    if (steps)
+        out_.line("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") { return ",
+                  own("dense"), "(", own("j"), " * ", int{layout_.step}, "); };");
+}
+
+// Element j of a line that begins at `from`.
+std::string ReductionEmitter::cpu_operand(const OperandRef& ref, const std::string& from) const {
+    if (access(ref) == Access::contiguous)
+        return join(from, "[", own("j"), "]");
+    if (access(ref) == Access::repeated)
+        return "*" + from;
+    if (layout_.step > 1)
+        return join(from, "[", own("j"), "]");
+    return "*" + at_byte(from, join(own("j"), " * ", stride(ref, fastest())));
+}
+
 void ReductionEmitter::cpu_rows() {
-    constexpr int steps_of_a_lane = 128; // before its sum is folded into the others
-    constexpr int loose_limit = 256;     // the same for elements one by one
+    constexpr int loose_limit = 256; // elements one by one, before their sum joins the others
+    const std::string packs_limit = join("decltype(", own("lanes"), ")::limit");
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
+    const bool brief = layout_.brief;
     unit_loop();
     split_axes(own("tile"), 0, n, "");
     for (const OperandRef& ref : inputs_)
@@ -38,8 +67,14 @@ void ReductionEmitter::cpu_rows() {
             "const ", type(ref), "* const ", own("line_" + name(ref)), " = ",
             at_byte(own("data_" + name(ref)), join(nest(name(ref) + "_start"), offset(ref, 0, n))),
             ";");
-    out_.line("quern::Pairwise<_type_reduce, decltype(", own("join"), ")> ", own("sums"), "(",
-              own("join"), ", ", identity(), ");");
+    if (!brief)
+        out_.line("quern::Pairwise<_type_reduce, decltype(", own("join"), ")> ", own("sums"), "(",
+                  own("join"), ", ", identity(), ");");
+    if (lanes > 1) {
+        out_.line("quern::Lanes<", inner_type(), ", ", lanes, "> ", own("lanes"), ";");
+        out_.line(own("lanes"), ".clear(", inner_identity(), ");");
+        out_.line(signed_, " ", own("packs"), " = 0;");
+    }
     out_.line(inner_type(), " ", own("loose"), " = ", inner_identity(), ";");
     out_.line(signed_, " ", own("loose_count"), " = 0;");
     out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
@@ -62,39 +97,29 @@ void ReductionEmitter::cpu_rows() {
                   m > 1 ? at_byte(own("line_" + name(ref)), "0" + offset(ref, n, n + m - 1))
                         : own("line_" + name(ref)),
                   ";");
-    out_.open("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") -> ",
-              inner_type());
-    for (const OperandRef& ref : inputs_) {
-        const std::string from = own("from_" + name(ref));
-        out_.line("const ", type(ref), "& ", name(ref), " = ",
-                  access(ref) == Access::contiguous ? join(from, "[", own("j"), "]")
-                  : access(ref) == Access::repeated
-                      ? "*" + from
-                      : "*" + at_byte(from, join(own("j"), " * ", stride(ref, fastest()))),
-                  ";");
-    }
-    map_value(join(own("run"), " * ", as_signed(nest("length")), " + ", own("j")), own("tile"));
-    out_.line("return ", own("value"), ";");
-    out_.close(";");
+    cpu_element();
     out_.line(signed_, " ", own("j"), " = ", own("from"), ";");
     if (lanes > 1) {
         out_.open("while (", own("to"), " - ", own("j"), " >= ", lanes, ")");
-        out_.line(inner_type(), " ", own("lane"), "[", lanes, "];");
-        out_.line("for (int ", own("l"), " = 0; ", own("l"), " < ", lanes, "; ++", own("l"), ") ",
-                  own("lane"), "[", own("l"), "] = ", inner_identity(), ";");
-        out_.line("const ", signed_, " ", own("packs"), " = (", own("to"), " - ", own("j"), ") / ",
-                  lanes, ", ", own("stop"), " = ", own("j"), " + (", own("packs"), " < ",
-                  steps_of_a_lane, " ? ", own("packs"), " : ", steps_of_a_lane, ") * ", lanes, ";");
-        out_.open("for (; ", own("j"), " < ", own("stop"), "; ", own("j"), " += ", lanes, ")");
-        out_.line("QUERN_INDEPENDENT");
-        out_.line("for (int ", own("l"), " = 0; ", own("l"), " < ", lanes, "; ++", own("l"), ") ",
-                  own("lane"), "[", own("l"), "] = ", inner_join(), "(", own("lane"), "[", own("l"),
-                  "], ", own("at"), "(", own("j"), " + ", own("l"), "));");
-        out_.close();
-        out_.line(
-            own("sums"), ".add(",
-            widened(join("quern::fold_lanes<", lanes, ">(", own("lane"), ", ", inner_join(), ")")),
-            ");");
+        out_.line("const ", signed_, " ", own("whole"), " = (", own("to"), " - ", own("j"), ") / ",
+                  lanes, ", ", own("room"), " = ", packs_limit, " - ", own("packs"), ", ",
+                  own("count"), " = ", own("whole"), " < ", own("room"), " ? ", own("whole"), " : ",
+                  own("room"), ";");
+        out_.line(own("lanes"),
+                  layout_.step > 1 ? join(".take_every<", int{layout_.step}, ">(", own("dense"))
+                                   : join(".take(", own("at")),
+                  ", ", own("j"), ", ", own("j"), " + ", own("count"), " * ", lanes, ", ",
+                  inner_join(), ");");
+        out_.line(own("j"), " += ", own("count"), " * ", lanes, ";");
+        out_.line(own("packs"), " += ", own("count"), ";");
+        if (!brief) {
+            out_.open("if (", own("packs"), " == ", packs_limit, ")");
+            out_.line(own("sums"), ".add(",
+                      widened(join(own("lanes"), ".fold(", inner_join(), ")")), ");");
+            out_.line(own("lanes"), ".clear(", inner_identity(), ");");
+            out_.line(own("packs"), " = 0;");
+            out_.close();
+        }
         out_.close();
     }
     out_.open("while (", own("j"), " < ", own("to"), ")");
@@ -104,68 +129,116 @@ void ReductionEmitter::cpu_rows() {
     out_.line("for (; ", own("j"), " < ", own("stop"), "; ++", own("j"), ") ", own("loose"), " = ",
               inner_join(), "(", own("loose"), ", ", own("at"), "(", own("j"), "));");
     out_.line(own("loose_count"), " += ", own("room"), ";");
-    out_.open("if (", own("loose_count"), " >= ", loose_limit, ")");
-    out_.line(own("sums"), ".add(", widened(own("loose")), ");");
-    out_.line(own("loose"), " = ", inner_identity(), ";");
-    out_.line(own("loose_count"), " = 0;");
-    out_.close();
+    if (!brief) {
+        out_.open("if (", own("loose_count"), " >= ", loose_limit, ")");
+        out_.line(own("sums"), ".add(", widened(own("loose")), ");");
+        out_.line(own("loose"), " = ", inner_identity(), ";");
+        out_.line(own("loose_count"), " = 0;");
+        out_.close();
+    }
     out_.close();
     out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
-    out_.line("if (", own("loose_count"), " > 0) ", own("sums"), ".add(", widened(own("loose")),
-              ");");
-    out_.line("const _type_reduce ", own("all"), " = ", own("sums"), ".total();");
+    const std::string folded = widened(join(own("lanes"), ".fold(", inner_join(), ")"));
+    if (brief) {
+        out_.line("_type_reduce ", own("all"), " = ", widened(own("loose")), ";");
+        if (lanes > 1)
+            out_.line("if (", own("packs"), " > 0) ", own("all"), " = ", own("loose_count"),
+                      " > 0 ? ", own("join"), "(", folded, ", ", own("all"), ") : ", folded, ";");
+    } else {
+        if (lanes > 1)
+            out_.line("if (", own("packs"), " > 0) ", own("sums"), ".add(", folded, ");");
+        out_.line("if (", own("loose_count"), " > 0) ", own("sums"), ".add(", widened(own("loose")),
+                  ");");
+        out_.line("const _type_reduce ", own("all"), " = ", own("sums"), ".total();");
+    }
     out_.line(result(own("tile"), own("all")));
     out_.close();
 }
 
-void ReductionEmitter::cpu_columns() {
+// `count` rows of a tile of columns, from own("step") on, joined to own("sum").
+void ReductionEmitter::cpu_column_rows(int count) {
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim;
-    out_.line(inner_type(), " ", own("sum"), "[", cpu_column_tile, "];");
-    unit_loop();
-    out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
-              ");");
-    out_.line("const ", signed_, " ", own("low"), " = (", own("tile"), " - ", own("outer"), " * ",
-              nest("by_tiles.divisor"), ") * ", cpu_column_tile, ", ", own("past"), " = ",
-              own("low"), " + ", cpu_column_tile, ", ", own("high"), " = ", own("past"), " < ",
-              as_signed(nest("length")), " ? ", own("past"), " : ", nest("length"), ", ",
-              own("count"), " = ", own("high"), " - ", own("low"), ";");
-    split_axes(own("outer"), 0, n - 1, "");
-    out_.line("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
-              own("j"), ") ", own("sum"), "[", own("j"), "] = ", inner_identity(), ";");
-    out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
-              own("end"), "; ++", own("step"), ")");
-    split_axes(own("step"), n, n + m, "_step");
-    for (const OperandRef& ref : inputs_) {
-        const bool strided = access(ref) == Access::strided;
-        out_.line(
-            "const ", type(ref), "* const ", own("from_" + name(ref)), " = ",
-            at_byte(own("data_" + name(ref)),
-                    join(nest(name(ref) + "_start"), offset(ref, 0, n - 1), offset(ref, n, n + m),
-                         strided ? join(" + ", own("low"), " * ", stride(ref, fastest())) : "")),
-            access(ref) == Access::contiguous ? " + " + own("low") : "", ";");
+    const auto numbered = [&](std::string_view what, int r) { return own(join(what, "_", r)); };
+    for (int r = 0; r < count; ++r) {
+        for (const OperandRef& ref : inputs_)
+            out_.line("const ", type(ref), "* ", numbered("from_" + name(ref), r), ";");
+        out_.open();
+        out_.line("const ", index_, " ", own("this_step"), " = ", own("step"), " + ", r, ";");
+        split_axes(own("this_step"), n, n + m, "_step");
+        for (const OperandRef& ref : inputs_)
+            out_.line(numbered("from_" + name(ref), r), " = ",
+                      at_byte(own("data_" + name(ref)),
+                              join(nest(name(ref) + "_start"), offset(ref, 0, n - 1),
+                                   offset(ref, n, n + m),
+                                   access(ref) == Access::strided
+                                       ? join(" + ", own("low"), " * ", stride(ref, fastest()))
+                                       : "")),
+                      access(ref) == Access::contiguous ? " + " + own("low") : "", ";");
+        out_.close();
     }
     out_.line("QUERN_INDEPENDENT");
     out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
               own("j"), ")");
-    for (const OperandRef& ref : inputs_) {
-        const std::string from = own("from_" + name(ref));
-        out_.line("const ", type(ref), "& ", name(ref), " = ",
-                  access(ref) == Access::contiguous ? join(from, "[", own("j"), "]")
-                  : access(ref) == Access::repeated
-                      ? "*" + from
-                      : "*" + at_byte(from, join(own("j"), " * ", stride(ref, fastest()))),
-                  ";");
+    std::string values;
+    for (int r = 0; r < count; ++r) {
+        out_.open("const auto ", numbered("value", r), " = [&]() -> ", inner_type());
+        for (const OperandRef& ref : inputs_)
+            out_.line("const ", type(ref), "& ", name(ref), " = ",
+                      cpu_operand(ref, numbered("from_" + name(ref), r)), ";");
+        map_value(join(own("step"), " + ", r),
+                  join(own("outer"), " * ", nest("length"), " + ", own("low"), " + ", own("j")));
+        out_.line("return ", own("value"), ";");
+        out_.close(";");
+        values += numbered("value", r) + "(), ";
     }
-    const std::string row =
-        join(own("outer"), " * ", nest("length"), " + ", own("low"), " + ", own("j"));
-    accumulate(join(own("sum"), "[", own("j"), "]"), own("step"), row);
+    out_.line(own("sum"), ".add(", own("j"), ", ", values, inner_join(), ");");
     out_.close();
+}
+
+void ReductionEmitter::cpu_columns() {
+    constexpr int rows_together = 4;
+    constexpr int rows_of_a_sum = 128; // before it is joined to the others
+    const int n = layout_.kept_ndim;
+    const int tile = int{layout_.tile};
+    const std::string columns = join("quern::Columns<", inner_type(), ", ", tile, "> ");
+    out_.line(columns, own("sum"), ", ", own("upper"), ";");
+    unit_loop();
+    out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
+              ");");
+    out_.line("const ", signed_, " ", own("low"), " = (", own("tile"), " - ", own("outer"), " * ",
+              nest("by_tiles.divisor"), ") * ", tile, ", ", own("past"), " = ", own("low"), " + ",
+              tile, ", ", own("high"), " = ", own("past"), " < ", as_signed(nest("length")), " ? ",
+              own("past"), " : ", nest("length"), ", ", own("count"), " = ", own("high"), " - ",
+              own("low"), ";");
+    split_axes(own("outer"), 0, n - 1, "");
+    out_.line("bool ", own("joined"), " = false;");
+    out_.line(signed_, " ", own("step"), " = ", own("begin"), ";");
+    out_.open("do");
+    out_.line("const ", signed_, " ", own("room"), " = ", own("end"), " - ", own("step"), " < ",
+              rows_of_a_sum, " ? ", own("end"), " - ", own("step"), " : ", rows_of_a_sum, ", ",
+              own("stop"), " = ", own("step"), " + ", own("room"), ";");
+    out_.line(own("sum"), ".clear(", own("count"), ", ", inner_identity(), ");");
+    out_.open("for (; ", own("step"), " + ", rows_together, " <= ", own("stop"), "; ", own("step"),
+              " += ", rows_together, ")");
+    cpu_column_rows(rows_together);
     out_.close();
+    out_.open("for (; ", own("step"), " < ", own("stop"), "; ++", own("step"), ")");
+    cpu_column_rows(1);
+    out_.close();
+    out_.line("if (!", own("joined"), " && ", own("step"), " >= ", own("end"), ") break;");
+    out_.line("if (!", own("joined"), ") ", own("upper"), ".clear(", own("count"), ", ",
+              inner_identity(), ");");
+    out_.line(own("upper"), ".absorb(", own("sum"), ", ", own("count"), ", ", inner_join(), ");");
+    out_.line(own("joined"), " = true;");
+    out_.close(join(" while (", own("step"), " < ", own("end"), ");"));
+    out_.line("const auto& ", own("all"), " = ", own("joined"), " ? ", own("upper"), " : ",
+              own("sum"), ";");
     out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
               own("j"), ")");
-    out_.line("const ", index_, " ", own("row"), " = ", row, ";");
-    out_.line(result(own("row"), widened(join(own("sum"), "[", own("j"), "]"))));
+    out_.line("const ", index_, " ", own("row"), " = ", own("outer"), " * ", nest("length"), " + ",
+              own("low"), " + ", own("j"), ";");
+    out_.line(result(own("row"), widened(join(own("all"), ".get(", own("j"), ")"))));
     out_.close();
     out_.close();
 }

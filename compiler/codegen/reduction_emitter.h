@@ -60,6 +60,9 @@ class ReductionEmitter : private FoldEmitter {
 
     // CPU
     void cpu_rows();
+    void cpu_element();
+    [[nodiscard]] std::string cpu_operand(const OperandRef& ref, const std::string& from) const;
+    void cpu_column_rows(int count);
     void cpu_columns();
     void cpu_finish();
     void unit_loop();

@@ -69,6 +69,7 @@ ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool ha
     ReductionSpec spec = make_reduction_spec(text);
     spec.inner_type = types.inner;
     spec.inner_steps = types.inner_steps;
+    spec.maps_anything = true;
     spec.accumulator_bytes = types.accumulator_bytes;
     spec.refuses_empty = wanted.refuses_empty && !has_initial;
     return spec;

@@ -263,6 +263,24 @@ void plan_gpu_columns(const ReductionRequest& request, KeptNest& nest, Reduction
     plan.block = reduction_block;
 }
 
+// The distance of neighbours along a row, in elements, where it is small and all inputs' own.
+std::uint8_t common_step(const KeptNest& nest, const ReductionRequest& request,
+                         const ReductionPlan& plan) {
+    std::int64_t step = 0;
+    if (!request.may_read_between)
+        return 0;
+    for (int k = 0; k < nest.operands; ++k) {
+        const Operand& operand = request.operands[k];
+        if (operand.output || plan.layout.access[k] == Access::repeated)
+            continue;
+        const std::int64_t stride = nest.stride[k][nest.ndim - 1], item = operand.item_bytes;
+        if (stride % item != 0 || (step != 0 && stride / item != step))
+            return 0;
+        step = stride / item;
+    }
+    return step >= 2 && step <= 4 ? static_cast<std::uint8_t>(step) : std::uint8_t{0};
+}
+
 // CPU: units of work are rows or tiles of columns, cut further where they are too few.
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
     constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
@@ -270,14 +288,26 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     const bool rows = layout.strategy == ReductionStrategy::rows;
     const std::int64_t length = nest.extent[rows ? nest.ndim - 1 : nest.kept - 1];
     if (rows) {
+        constexpr int lanes_bytes = 256; // of accumulators that are at work together
         plan.tiles = plan.outputs;
-        const bool packs =
-            std::ranges::none_of(std::span(layout.access).first(layout.operand_count),
-                                 [](Access access) { return access == Access::strided; });
-        layout.lanes = !packs || length < 8 ? 1 : length < 64 ? 8 : 32;
+        const int most =
+            std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(
+                                         std::max(request.accumulator_bytes, std::uint32_t{1}))),
+                       32, 256);
+        layout.step = common_step(nest, request, plan);
+        const bool apart =
+            layout.step == 0 &&
+            std::ranges::any_of(std::span(layout.access).first(layout.operand_count),
+                                [](Access access) { return access == Access::strided; });
+        layout.lanes = static_cast<std::uint16_t>(apart || length < 8               ? 1
+                                                  : length < 64                     ? 8
+                                                  : length < std::int64_t{4} * most ? 32
+                                                                                    : most);
         plan.steps = plan.reduced;
+        layout.brief = plan.reduced <= 64;
     } else {
-        plan.tiles_along = ceil_div(length, cpu_column_tile);
+        layout.tile = request.accumulator_bytes > 8 ? 512 : 2048; // so that they stay in L1
+        plan.tiles_along = ceil_div(length, layout.tile);
         plan.tiles = plan.outputs / length * plan.tiles_along;
         plan.steps = plan.reduced;
     }
@@ -369,7 +399,9 @@ std::string describe(const ReductionLayout& layout) {
            (layout.drifts   ? " | drifts"
             : layout.masked ? " | masked"
                             : "") +
-           (layout.scattered ? " | scattered" : "") + (layout.split ? " | split" : "");
+           (layout.scattered ? " | scattered" : "") +
+           (layout.step > 1 ? join(" | step ", int{layout.step}) : "") +
+           (layout.brief ? " | brief" : "") + (layout.split ? " | split" : "");
 }
 
 } // namespace quern

@@ -21,7 +21,7 @@ struct ReductionLayout {
     ReductionStrategy strategy = ReductionStrategy::rows;
     std::uint8_t kept_ndim = 0;    // after merging; the last axis is the innermost
     std::uint8_t reduced_ndim = 1; // likewise, at least 1
-    std::uint8_t lanes = 1;        // neighbouring elements a thread takes at a time
+    std::uint16_t lanes = 1;       // neighbouring elements a thread takes at a time
     std::uint8_t batch_rows = 1;   // GPU rows: rows that a thread has in flight together
     std::uint8_t spread = 1;       // GPU rows: of so many neighbours in a pack one is an element,
     std::uint8_t phase = 0;        // this one
@@ -30,6 +30,9 @@ struct ReductionLayout {
     bool drifts = false;           // rows: each begins elsewhere in its first pack
     bool scattered = false;        // places of reduced elements do not count up in the nest's order
     bool split = false;            // several blocks share an output
+    bool brief = false;            // CPU rows: few elements behind an output
+    std::uint8_t step = 0;  // CPU rows: elements from one to the next; 0: not the same for all
+    std::uint16_t tile = 0; // CPU columns: that a block sums up at a time
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 
@@ -72,17 +75,17 @@ struct ReductionRequest {
     Target target = Target::gpu;
     int processors = 1; // multiprocessors, or the CPU's threads
     std::uint32_t accumulator_bytes = 8;
-    bool uses_place = false;      // places along the reduced axes are seen
-    bool keep_kept_order = false; // positions among the outputs are seen
-    bool keep_axes = false;       // reduce_dims=False
+    bool uses_place = false;       // places along the reduced axes are seen
+    bool keep_kept_order = false;  // positions among the outputs are seen
+    bool keep_axes = false;        // reduce_dims=False
+    bool may_read_between = false; // the map can be asked about values that take no part
     std::int64_t most_steps = 0; // a thread may take at most so many, for its sum is narrow; 0: any
     // For experiments: 0 leaves the choice to the plan.
     int force_splits = 0;
 };
 
-inline constexpr int reduction_block = 256;  // threads of a GPU block
-inline constexpr int cpu_column_tile = 2048; // columns that a CPU block sums up at a time
-inline constexpr int reduction_batch = 4;    // loads in flight
+inline constexpr int reduction_block = 256; // threads of a GPU block
+inline constexpr int reduction_batch = 4;   // loads in flight
 inline constexpr std::uint32_t heavy_accumulator =
     16; // bytes: joining such costs more than loading
 inline constexpr int reduction_shared_limit = 32 * 1024;

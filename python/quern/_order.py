@@ -67,9 +67,9 @@ def quantile(
     """The values below which the parts `q` (from 0 to 1) of the elements lie, over all or some axes.
 
     `q` is a number, or numbers of NumPy or of quern, which the host reads. All of NumPy's methods; those that go
-    between two elements give float64 for integers, for floats the dtype of `a` when `q` is a Python number and what both
-    promote to when it is an array, as in NumPy. Places, and values between elements, are computed in float64. One NaN
-    makes the result NaN; an infinite neighbour makes it infinite, where NumPy gives NaN.
+    between two elements give float64 for integers, for floats the dtype of `a` when `q` is a Python number and what
+    both promote to when it is an array, as in NumPy. Places, and values between elements, are computed in float64. One
+    NaN makes the result NaN; an infinite neighbour makes it infinite, where NumPy gives NaN.
     Nothing is sorted: every element is read once for each digit of a key, three times for float32, with eight `q`
     together. What does not lie in one piece along the axes is copied first; nothing is ever overwritten.
     Shapes: the axes of `q`, then those that are left, with extent 1 for each that is gone under `keepdims`.

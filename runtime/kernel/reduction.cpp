@@ -250,6 +250,7 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.uses_place = spec.uses_position;
     request.keep_kept_order = spec.uses_row;
     request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
+    request.may_read_between = spec.maps_anything && !spec.uses_position;
     request.most_steps = spec.inner_steps;
     request.force_splits = call.splits;
     if (!plan_reduction(request, prepared.plan))
@@ -272,7 +273,10 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
                                       layout.scattered << 5));
     key.add(layout.kept_ndim);
     key.add(layout.reduced_ndim);
-    key.add(layout.lanes);
+    key.add(static_cast<std::uint8_t>(layout.lanes));
+    key.add(static_cast<std::uint8_t>(layout.lanes >> 8 | layout.brief << 4));
+    key.add(layout.step);
+    key.add(static_cast<std::uint8_t>(layout.tile >> 8));
     key.add(static_cast<std::uint8_t>(layout.spread | layout.phase << 4));
     key.add(layout.batch_rows);
     for (std::size_t k = 0; k < layout.operand_count; ++k)

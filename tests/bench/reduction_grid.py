@@ -181,6 +181,7 @@ def agrees(cell: Cell, found: npt.NDArray[Any], values: npt.NDArray[Any]) -> boo
         cell.dtype, 1e-6
     )
     digits *= 16 if cell.op == "cumsum" else 1  # what came before is added one after another
+    digits *= 4 if cell.op == "std" else 1  # a difference of sums
     room = digits * np.abs(exact)
     if cell.op != "prod":  # errors grow with what was added, not with what is left of it
         divisor = cell.terms if cell.op in ("mean", "std") else 1

@@ -27,7 +27,7 @@ template <class To, class From> struct Convert<To, complex<From>> { // a real nu
     static __device__ To of(const complex<From>& value) { return Convert<To, From>::of(value.real()); }
 };
 template <class From> struct Convert<bool, complex<From>> {
-    static __device__ bool of(const complex<From>& value) { return value.real() != 0 || value.imag() != 0; }
+    static __device__ bool of(const complex<From>& value) { return (value.real() != 0) | (value.imag() != 0); }
 };
 template <class To, class From> struct Convert<complex<To>, From> {
     static __device__ complex<To> of(const From& value) { return complex<To>(Convert<To, From>::of(value)); }

@@ -45,6 +45,58 @@ template <int count, class T, class Join> __device__ inline T fold_lanes(T* lane
     return lanes[0];
 }
 
+// Independent accumulators of one row, side by side in vectors, each for every count-th element. `at(j)` is an element.
+// Types whose parts are wanted side by side, or that can do with less than a join, have their own.
+template <class T, int count> struct Lanes {
+    static const long long limit = 128; // of packs, before they are folded into the others
+    T value[count];
+    __device__ void clear(const T& identity) {
+        for (int l = 0; l < count; ++l) value[l] = identity;
+    }
+    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
+        for (; from < stop; from += count) {
+            QUERN_INDEPENDENT
+            for (int l = 0; l < count; ++l) value[l] = join(value[l], at(from + l));
+        }
+    }
+    // The same of elements that stand `step` apart: `dense(k)` is the k-th of the line that they stand in. What lies between
+    // is read and joined too, in lanes of its own, and left behind; so every access is a whole vector.
+    template <int step, class Dense, class Join>
+    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
+        const int width = count * step;
+        long long k = from * step;
+        const long long end = (stop - 1) * step + 1;
+        if (end - k >= width) {
+            T wide[width];
+            for (int l = 0; l < width; ++l) wide[l] = dense(k + l);
+            for (k += width; end - k >= width; k += width) {
+                QUERN_INDEPENDENT
+                for (int l = 0; l < width; ++l) wide[l] = join(wide[l], dense(k + l));
+            }
+            for (int l = 0; l < count; ++l) value[l] = join(value[l], wide[l * step]);
+        }
+        for (int l = 0; k < end; k += step, ++l) value[l] = join(value[l], dense(k));
+    }
+    template <class Join> __device__ T fold(const Join& join) { return fold_lanes<count>(value, join); }
+};
+
+// Accumulators of neighbouring columns.
+template <class T, int most> struct Columns {
+    T value[most];
+    __device__ void clear(long long count, const T& identity) {
+        for (long long j = 0; j < count; ++j) value[j] = identity;
+    }
+    template <class Join> __device__ void add(long long j, const T& x, const Join& join) { value[j] = join(value[j], x); }
+    template <class Join> __device__ void add(long long j, const T& a, const T& b, const T& c, const T& d, const Join& join) {
+        value[j] = join(value[j], join(join(a, b), join(c, d)));
+    }
+    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
+        QUERN_INDEPENDENT
+        for (long long j = 0; j < count; ++j) value[j] = join(value[j], other.value[j]);
+    }
+    __device__ T get(long long j) const { return value[j]; }
+};
+
 #else
 
 template <class T> __device__ inline T shuffle_down(const T& value, unsigned int offset) {

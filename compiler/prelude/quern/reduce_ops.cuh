@@ -99,7 +99,10 @@ template <class V, bool rising> __device__ inline Candidate<V, false, rising> le
 template <class P> __device__ inline P chosen(const P& a, const P& b, bool b_better) {
     const bool b_wins = is_nan(b.value) ? !is_nan(a.value) || b.index < a.index
                                         : b_better || (same(b.value, a.value) && b.index < a.index);
-    return b_wins ? b : a;
+    P winner; // by members: values in registers, never a choice of addresses
+    winner.value = b_wins ? b.value : a.value;
+    winner.index = b_wins ? b.index : a.index;
+    return winner;
 }
 template <class T, class I> __device__ inline Placed<T, I> greatest(const Placed<T, I>& a, const Placed<T, I>& b) {
     return chosen(a, b, above(b.value, a.value));
@@ -240,6 +243,251 @@ template <class Part> __device__ inline OfParts<Part> combined(const OfParts<Par
     both.imag = combined(a.imag, b.imag);
     return both;
 }
+#endif
+
+#ifdef __QUERN_HOST__
+
+template <int bytes> struct CountOf { typedef long long type; };
+template <> struct CountOf<4> { typedef int type; };
+
+// All lanes measure from one near value: they fold as plain sums.
+template <class T, int count> struct Lanes<Moments<T>, count> {
+    typedef typename CountOf<sizeof(T)>::type Count;
+    static const long long limit = 256;
+    bool started;
+    T shift, sum[count], squares[count];
+    Count taken[count];
+    __device__ void clear(const Moments<T>&) {
+        started = false;
+        for (int l = 0; l < count; ++l) sum[l] = squares[l] = T(0), taken[l] = 0;
+    }
+    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join&) {
+        for (long long k = from; !started && k < stop; ++k)
+            if (at(k).count != 0) shift = at(k).shift, started = true;
+        if (!started) return;
+        const T near = shift;
+        for (; from < stop; from += count) {
+            QUERN_INDEPENDENT
+            for (int l = 0; l < count; ++l) {
+                const Moments<T> x = at(from + l);
+                const T off = x.count != 0 ? x.shift - near : T(0);
+                sum[l] += off;
+                squares[l] += off * off;
+                taken[l] += static_cast<Count>(x.count);
+            }
+        }
+    }
+    template <int step, class Dense, class Join>
+    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join&) {
+        for (long long k = from; !started && k < stop; ++k)
+            if (dense(k * step).count != 0) shift = dense(k * step).shift, started = true;
+        if (!started) return;
+        const int width = count * step;
+        const T near = shift;
+        T sums[width], of_squares[width];
+        Count takes[width];
+        for (int l = 0; l < width; ++l) sums[l] = of_squares[l] = T(0), takes[l] = 0;
+        long long k = from * step;
+        const long long end = (stop - 1) * step + 1;
+        for (; end - k >= width; k += width) {
+            QUERN_INDEPENDENT
+            for (int l = 0; l < width; ++l) {
+                const Moments<T> x = dense(k + l);
+                const T off = x.count != 0 ? x.shift - near : T(0);
+                sums[l] += off;
+                of_squares[l] += off * off;
+                takes[l] += static_cast<Count>(x.count);
+            }
+        }
+        for (int l = 0; k < end; k += step, l += step) {
+            const Moments<T> x = dense(k);
+            const T off = x.count != 0 ? x.shift - near : T(0);
+            sums[l] += off;
+            of_squares[l] += off * off;
+            takes[l] += static_cast<Count>(x.count);
+        }
+        for (int l = 0; l < count; ++l) sum[l] += sums[l * step], squares[l] += of_squares[l * step], taken[l] += takes[l * step];
+    }
+    template <class Join> __device__ Moments<T> fold(const Join&) {
+        const auto plus = [](const auto& a, const auto& b) { return a + b; };
+        Moments<T> all;
+        all.count = fold_lanes<count>(taken, plus);
+        all.shift = shift;
+        all.sum = fold_lanes<count>(sum, plus);
+        all.squares = fold_lanes<count>(squares, plus);
+        return all.count == 0 ? Moments<T>() : all;
+    }
+};
+
+#ifdef QUERN_HAS_COMPLEX
+template <class T, int count> struct Lanes<ComplexMoments<T>, count> {
+    static const long long limit = 256;
+    Lanes<Moments<T>, count> real, imag;
+    __device__ void clear(const ComplexMoments<T>&) { real.clear(Moments<T>()), imag.clear(Moments<T>()); }
+    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
+        real.take([&](long long j) { return at(j).real; }, from, stop, join);
+        imag.take([&](long long j) { return at(j).imag; }, from, stop, join);
+    }
+    template <int step, class Dense, class Join>
+    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
+        take([&](long long j) { return dense(j * step); }, from, stop, join);
+    }
+    template <class Join> __device__ ComplexMoments<T> fold(const Join& join) {
+        ComplexMoments<T> all;
+        all.real = real.fold(join), all.imag = imag.fold(join);
+        return all;
+    }
+};
+#endif
+
+#ifdef QUERN_HAS_COMPLEX
+// Real and imaginary parts apart, so that only what is read must be sorted into vectors.
+template <class T, int most> struct Columns<complex<T>, most> {
+    T real[most], imag[most];
+    __device__ void clear(long long count, const complex<T>& identity) {
+        for (long long j = 0; j < count; ++j) real[j] = identity.real(), imag[j] = identity.imag();
+    }
+    template <class Join> __device__ void add(long long j, const complex<T>& x, const Join& join) { put(j, join(get(j), x)); }
+    template <class Join>
+    __device__ void add(long long j, const complex<T>& a, const complex<T>& b, const complex<T>& c, const complex<T>& d, const Join& join) {
+        put(j, join(get(j), join(join(a, b), join(c, d))));
+    }
+    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
+        QUERN_INDEPENDENT
+        for (long long j = 0; j < count; ++j) put(j, join(get(j), other.get(j)));
+    }
+    __device__ void put(long long j, const complex<T>& x) { real[j] = x.real(), imag[j] = x.imag(); }
+    __device__ complex<T> get(long long j) const { return complex<T>(real[j], imag[j]); }
+};
+#endif
+
+// Each column measures from its own first value.
+template <class T, int most> struct Columns<Moments<T>, most> {
+    typedef typename CountOf<sizeof(T)>::type Count;
+    T shift[most], sum[most], squares[most];
+    Count taken[most];
+    __device__ void clear(long long count, const Moments<T>&) {
+        for (long long j = 0; j < count; ++j) shift[j] = sum[j] = squares[j] = T(0), taken[j] = 0;
+    }
+    template <class Join> __device__ void add(long long j, const Moments<T>& x, const Join&) { put(j, x); }
+    template <class Join>
+    __device__ void add(long long j, const Moments<T>& a, const Moments<T>& b, const Moments<T>& c, const Moments<T>& d, const Join&) {
+        put(j, a), put(j, b), put(j, c), put(j, d);
+    }
+    __device__ void put(long long j, const Moments<T>& x) {
+        const T near = taken[j] == 0 ? x.shift : shift[j], off = x.count != 0 ? x.shift - near : T(0);
+        shift[j] = near;
+        sum[j] += off;
+        squares[j] += off * off;
+        taken[j] += static_cast<Count>(x.count);
+    }
+    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join&) { // as combined()
+        QUERN_INDEPENDENT
+        for (long long j = 0; j < count; ++j) {
+            const T a = static_cast<T>(taken[j]), b = static_cast<T>(other.taken[j]), of_a = a > T(0) ? a : T(1), of_b = b > T(0) ? b : T(1),
+                    both = a + b > T(0) ? a + b : T(1);
+            const T mean_a = shift[j] + sum[j] / of_a, mean_b = other.shift[j] + other.sum[j] / of_b, off = a > T(0) && b > T(0) ? mean_b - mean_a : T(0);
+            const T scatter_a = squares[j] - sum[j] * (sum[j] / of_a), scatter_b = other.squares[j] - other.sum[j] * (other.sum[j] / of_b);
+            shift[j] = a > T(0) ? mean_a + off * (b / both) : mean_b;
+            sum[j] = T(0);
+            squares[j] = scatter_a + scatter_b + off * off * a * (b / both);
+            taken[j] += other.taken[j];
+        }
+    }
+    __device__ Moments<T> get(long long j) const {
+        Moments<T> x;
+        x.count = taken[j], x.shift = shift[j], x.sum = sum[j], x.squares = squares[j];
+        return x;
+    }
+};
+
+#ifdef QUERN_HAS_COMPLEX
+template <class T, int most> struct Columns<ComplexMoments<T>, most> {
+    typedef ComplexMoments<T> X;
+    Columns<Moments<T>, most> real, imag;
+    __device__ void clear(long long count, const X& none) { real.clear(count, none.real), imag.clear(count, none.imag); }
+    template <class Join> __device__ void add(long long j, const X& x, const Join&) { real.put(j, x.real), imag.put(j, x.imag); }
+    template <class Join> __device__ void add(long long j, const X& a, const X& b, const X& c, const X& d, const Join& join) {
+        real.add(j, a.real, b.real, c.real, d.real, join), imag.add(j, a.imag, b.imag, c.imag, d.imag, join);
+    }
+    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
+        real.absorb(other.real, count, join), imag.absorb(other.imag, count, join);
+    }
+    __device__ X get(long long j) const {
+        X x;
+        x.real = real.get(j), x.imag = imag.get(j);
+        return x;
+    }
+};
+#endif
+
+// A block's best value is found without positions; only a block that beats all before is looked at again for the place.
+template <class T, class I, int count> struct Lanes<Placed<T, I>, count> {
+    typedef Placed<T, I> P;
+    static const int width = 256 / sizeof(T), block = 64 * width;
+    static const long long limit = 1ll << 60;
+    P best;
+    __device__ void clear(const P& identity) { best = identity; }
+    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
+        const bool upward = join(P(T(0), 0), P(T(1), 0)).value == T(1);
+        const auto better = [upward](const T a, const T b) -> T {
+            const bool b_wins = is_nan(b) | (!is_nan(a) & (upward ? above(b, a) : above(a, b)));
+            return b_wins ? b : a;
+        };
+        for (; stop - from >= 4 * width; from += block < stop - from ? block : (stop - from) / width * width) {
+            const long long end = from + (block < stop - from ? block : (stop - from) / width * width);
+            T top[width];
+            for (int l = 0; l < width; ++l) top[l] = at(from + l).value;
+            for (long long k = from + width; k < end; k += width) {
+                QUERN_INDEPENDENT
+                for (int l = 0; l < width; ++l) top[l] = better(top[l], at(k + l).value);
+            }
+            const T most = fold_lanes<width>(top, better);
+            if (join(best, P(most, P::nowhere() - 1)).index == best.index) continue;
+            for (long long k = from; k < end; k += width) { // the first part that has it
+                int hits = 0;
+                for (int l = 0; l < width; ++l) {
+                    const T x = at(k + l).value;
+                    hits |= same(x, most) | (is_nan(x) & is_nan(most));
+                }
+                if (!hits) continue;
+                const I before = best.index;
+                for (int l = 0; l < width; ++l) best = join(best, at(k + l));
+                if (best.index != before) break;
+            }
+        }
+        for (; from < stop; ++from) best = join(best, at(from));
+    }
+    template <int step, class Dense, class Join>
+    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
+        take([&](long long j) { return dense(j * step); }, from, stop, join);
+    }
+    template <class Join> __device__ P fold(const Join&) { return best; }
+};
+
+template <class T, class I, int most> struct Columns<Placed<T, I>, most> {
+    typedef Placed<T, I> P;
+    T value[most];
+    I index[most];
+    __device__ void clear(long long count, const P& identity) {
+        for (long long j = 0; j < count; ++j) value[j] = identity.value, index[j] = identity.index;
+    }
+    template <class Join> __device__ void add(long long j, const P& x, const Join& join) { put(j, join(get(j), x)); }
+    template <class Join> __device__ void add(long long j, const P& a, const P& b, const P& c, const P& d, const Join& join) {
+        put(j, join(get(j), join(join(a, b), join(c, d))));
+    }
+    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
+        QUERN_INDEPENDENT
+        for (long long j = 0; j < count; ++j) put(j, join(get(j), other.get(j)));
+    }
+    __device__ void put(long long j, const P& x) { value[j] = x.value, index[j] = x.index; }
+    __device__ P get(long long j) const {
+        P x;
+        x.value = value[j], x.index = index[j];
+        return x;
+    }
+};
+
 #endif
 
 } // namespace quern

@@ -100,6 +100,46 @@ TEST(ReductionPlan, EveryStepBelongsToOneBlock) {
                 }
 }
 
+TEST(ReductionPlan, LanesOfTheCpu) {
+    const auto layout = [](std::vector<std::int64_t> shape, std::uint64_t reduced,
+                           std::uint32_t item) {
+        return Planned(std::move(shape), reduced, item, 0x1000, Target::cpu, 1).plan.layout;
+    };
+    EXPECT_EQ(layout({1 << 20}, 1, 1).lanes, 256);
+    EXPECT_EQ(layout({1 << 20}, 1, 4).lanes, 64);
+    EXPECT_EQ(layout({1 << 20}, 1, 8).lanes, 32);
+    EXPECT_EQ(layout({100, 100}, 2, 4).lanes, 32);
+    EXPECT_TRUE(layout({1 << 20, 16}, 2, 4).brief);
+    EXPECT_FALSE(layout({1 << 10, 100}, 2, 4).brief);
+    EXPECT_EQ(layout({1000, 1000}, 1, 8).tile, 2048);
+    EXPECT_EQ(layout({1000, 1000}, 1, 16).tile, 512);
+}
+
+// Gaps may be read where the map can be asked about anything, the same gap in every input.
+TEST(ReductionPlan, ASmallStepIsPartOfTheLayout) {
+    const std::int64_t shape[]{1000}, ones[]{1}, none[]{0};
+    const auto step = [&](std::int64_t first, std::int64_t second, bool anything) {
+        const std::int64_t a[]{first}, b[]{second};
+        const Operand operands[]{{shape, a, 1, 4, 0x1000, false},
+                                 {shape, b, 1, 2, 0x1000, false},
+                                 {ones, none, 1, 4, 0x1000, true}};
+        ReductionRequest request;
+        request.shape = shape;
+        request.reduced = 1;
+        request.operands = operands;
+        request.target = Target::cpu;
+        request.may_read_between = anything;
+        ReductionPlan plan;
+        EXPECT_TRUE(plan_reduction(request, plan));
+        return std::pair(int{plan.layout.step}, plan.layout.lanes > 1);
+    };
+    EXPECT_EQ(step(8, 4, true), std::pair(2, true));
+    EXPECT_EQ(step(16, 0, true), std::pair(4, true));
+    EXPECT_EQ(step(8, 4, false), std::pair(0, false));
+    EXPECT_EQ(step(8, 2, true), std::pair(0, false));
+    EXPECT_EQ(step(20, 10, true), std::pair(0, false));
+}
+
 TEST(ReductionPlan, NothingBehindAnOutput) {
     const Planned planned({5, 0}, 2);
     EXPECT_EQ(planned.plan.outputs, 5);

@@ -1,0 +1,84 @@
+"""What vectorised loops may get wrong: ends of rows, places of equals, NaN between, gaps, many rows of sums."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import quern
+
+LENGTHS = [1, 7, 8, 63, 64, 65, 255, 256, 1000, 4095, 4097, 20_000, 70_001]
+KINDS = [np.dtype(c) for c in ("i1", "u2", "f2", "f4", "f8", "i8")] + [np.dtype(ml_dtypes.bfloat16)]
+
+
+@pytest.mark.parametrize("dtype", KINDS, ids=str)
+def test_places(device, dtype):
+    """argmax and argmin: the first of equals wherever it stands; NaN before all; values that grow all along."""
+    random = np.random.default_rng(4)
+    for length in LENGTHS:
+        values = random.integers(0, 9, length).astype(dtype)
+        first = int(random.integers(length))
+        values[first] = 100
+        values[int(random.integers(length))] = 100
+        rising = (np.arange(length) % 60_000).astype(dtype)
+        nans = values.copy()
+        if dtype.kind in "fV":
+            nans[length // 2 :: 5] = np.nan
+        for x in (values, rising, -rising, nans, np.zeros(length, dtype)):
+            wide = x.astype("f4") if dtype.kind == "V" else x
+            array = quern.asarray(x)
+            assert int(quern.argmax(array)) == wide.argmax()
+            assert int(quern.argmin(array)) == wide.argmin()
+        if dtype.kind in "fV" and not np.isnan(nans.astype("f4")).all():
+            wide = nans.astype("f4")
+            assert int(quern.nanargmax(quern.asarray(nans))) == np.nanargmax(wide)
+            assert float(quern.nanmin(quern.asarray(nans))) == np.nanmin(wide)
+    low = np.full(5000, -np.inf, "f4")
+    assert int(quern.argmax(quern.asarray(low))) == 0
+    low[:4000] = np.nan
+    assert int(quern.nanargmax(quern.asarray(low))) == 4000
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -2])
+@pytest.mark.parametrize(
+    "name", ["sum", "max", "std", "any", "count_nonzero", "nansum", "nanmax", "argmin"]
+)
+def test_gaps(device, name, step):
+    """What stands between strided elements never counts, whatever it is."""
+    for length in LENGTHS:
+        values = np.full(length * 5 + 3, np.nan, "f4")
+        values[::step] = np.random.default_rng(length).integers(-9, 9, values[::step].shape)
+        view = values[::step][: max(length, 2)]
+        found = getattr(quern, name)(quern.asarray(values)[::step][: max(length, 2)])
+        np.testing.assert_allclose(
+            float(found), getattr(np, name)(view.astype("f8")), rtol=2e-6, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("name", ["var", "nanvar"])
+@pytest.mark.parametrize("kind", ["f4", "f8", "F"])
+def test_variances(device, name, kind):
+    """Means far from zero, NaN first and between, in rows, in short rows and in columns."""
+    random = np.random.default_rng(8)
+    for shape in ((3, 40), (40, 3), (5, 3000), (3000, 70), (1, 100_000), (700, 700)):
+        values = (random.standard_normal(shape) + 1000).astype(kind)
+        if name == "nanvar":
+            values[random.random(shape) < 0.3] = np.nan
+            values[:1, : shape[1] // 2] = np.nan
+        wide = values.astype("c16" if kind == "F" else "f8")
+        for axis in (0, 1, None):
+            if name == "nanvar" and (np.isnan(wide).all(axis=axis)).any():
+                continue
+            found = getattr(quern, name)(quern.asarray(values), axis=axis).get()
+            wanted = getattr(np, name)(wide, axis=axis)
+            np.testing.assert_allclose(found, wanted, rtol=1e-9 if kind == "f8" else 2e-4)
+
+
+def test_long_columns_lose_nothing(device):
+    """Sums down a million rows are no worse than pairwise ones across."""
+    values = np.random.default_rng(2).random((1 << 20, 4)).astype("f4")
+    wanted = values.sum(axis=0, dtype="f8")
+    found = quern.sum(quern.asarray(values), axis=0).get()
+    np.testing.assert_allclose(found, wanted, rtol=3e-6)
+    assert abs(found - wanted).max() <= abs(values.sum(axis=0) - wanted).max()
