@@ -8,6 +8,14 @@ namespace quern {
 namespace {
 
 // Letters of dtypes in the table: NumPy's codes, X for bfloat16.
+constexpr bool loops_are_known() {
+    for (const UfuncRow& row : ufunc_table)
+        if (row.loops.find_first_not_of("?bhilBHILeXfdFD->! ") != std::string_view::npos)
+            return false;
+    return true;
+}
+static_assert(loops_are_known(), "a loop names a type that there is not");
+
 DType dtype_of(char letter) {
     for (const DTypeRow& known : dtype_table)
         if (known.code == letter)

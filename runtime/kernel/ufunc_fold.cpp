@@ -312,8 +312,14 @@ void ufunc_at(Ufunc ufunc, const Array& a, const Array& places, std::int64_t wid
         a.device().is_cpu() ? 1
                             : std::clamp<std::int64_t>(most_threads / width, 1, a.size() / width);
     std::vector<Argument> args{Argument::of(places)};
+    std::optional<Array> apart; // values that the updates would change
+    if (values != nullptr && may_share_memory(a, *values)) {
+        const CUstream stream = current_stream(a.device());
+        apart = empty_like(*values, values->dtype(), stream, LikeOrder::c);
+        copy_into(*apart, *values, stream);
+    }
     if (values != nullptr)
-        args.push_back(Argument::of(*values));
+        args.push_back(Argument::of(apart ? *apart : *values));
     args.push_back(Argument::of(Scalar::of(count)));
     args.push_back(Argument::of(Scalar::of(width)));
     args.push_back(Argument::of(Scalar::of(owners)));
