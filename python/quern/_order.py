@@ -132,7 +132,8 @@ def _median(a: ndarray, axis: Axis, out: ndarray | None, keepdims: bool, skip_na
         return nanmean(a, axis, out=out, keepdims=keepdims)
     dtype = np.dtype("f8") if a.dtype.kind in "biu" else a.dtype
     half = asarray(np.array(0.5), device=a.device)
-    return _quantile(a, half, axis, "median", dtype, keepdims, out, skip_nan)
+    found: ndarray = _quantile(a, half, axis, "median", dtype, keepdims, out, skip_nan)
+    return found
 
 
 def _quantiles(
@@ -179,4 +180,5 @@ def _quantiles(
         elif a.dtype.kind in "iu":
             dtype = np.dtype("f8")
     places = asarray(parts.astype("f8"), device=a.device)
-    return _quantile(a, places, axis, method, dtype, keepdims, out, skip_nan)
+    found: ndarray = _quantile(a, places, axis, method, dtype, keepdims, out, skip_nan)
+    return found
