@@ -72,6 +72,19 @@ extern "C" __global__ void read(Address from, uint32_t* to) { *to = *(const uint
     }
 }
 
+TEST(CudaHeaders, GridsBeforeAndAfter) {
+    const Program program({R"(#include <cuda_device_runtime_api.h>
+extern "C" __global__ void follow(const int* before, int* after) {
+    cudaGridDependencySynchronize();
+    after[threadIdx.x] = before[threadIdx.x] + 1;
+    cudaTriggerProgrammaticLaunchCompletion();
+})"});
+    const std::vector<int> before = {7, -3, 40};
+    std::vector<int> after(3);
+    program.launch("follow", {1}, {3}, before.data(), after.data());
+    EXPECT_EQ(after, (std::vector{8, -2, 41}));
+}
+
 // Sizes that a GPU's programs see.
 TEST(CudaHeaders, StructuresOfTheRuntime) {
     const Program program({R"(extern "C" __global__ void sizes(int* out, cudaMemcpy3DParms copy) {
