@@ -64,14 +64,16 @@ void ScanEmitter::nest_struct() {
             return "by_strips";
         case Kind::values:
             return "values";
+        case Kind::steps:
+            return "steps";
+        case Kind::scanners:
+            return "scanners";
         case Kind::chunk:
             return "chunk";
         case Kind::share:
             return "share";
         case Kind::units:
             return "units";
-        case Kind::group_bits:
-            return "group_bits";
         case Kind::extent:
             return join("by_extent_", field.axis);
         case Kind::stride:
@@ -93,9 +95,12 @@ void ScanEmitter::kernel_open(std::string_view suffix) {
     std::string list = kernel_params(spec_, signature_, {}, q_);
     if (layout_.split)
         list += join("void* ", own("room"), ", ");
+    // Tiles that wait hide each other: registers for as many at a time as plans count on.
     out_.open("extern \"C\" __global__ void ",
-              cpu() ? "" : join("__launch_bounds__(", scan_block, ") "), spec_.name, suffix, "(",
-              list, "const ", own("nest_type"), " ", own("nest"), ")");
+              cpu()           ? ""
+              : layout_.split ? join("__launch_bounds__(", scan_block, ", ", scan_blocks, ") ")
+                              : join("__launch_bounds__(", scan_block, ") "),
+              spec_.name, suffix, "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
     join_lambda("join", "_type_reduce");
 }
 

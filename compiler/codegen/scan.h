@@ -23,10 +23,11 @@ struct ScanField {
         tiles,
         strips,
         values,
+        steps,
+        scanners,
         chunk,
         share,
         units,
-        group_bits,
         extent, // of `axis`
         stride, // of `operand` along `axis`, bytes
     };

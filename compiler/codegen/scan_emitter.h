@@ -51,12 +51,14 @@ class ScanEmitter : private FoldEmitter {
     void gpu_columns();
     void unroll(const std::string& variable, int count);
     void take_unit();
+    void ask_before(const std::string& value, const std::string& step, const std::string& total,
+                    const std::string& slot);
     void declare_packs(const std::vector<OperandRef>& list, const std::string& count);
     void load_packs(const std::string& slot, const std::string& position, const std::string& count,
                     const std::string& further);
     void store_packs(const std::string& slot, const std::string& position, const std::string& count,
                      const std::string& further);
-    void read_values(const std::string& slot, const std::string& count);
+    void read_values(const std::string& slot);
     void write_values(const std::string& slot, const std::string& value);
     void scan_pack(const std::string& slot);
 

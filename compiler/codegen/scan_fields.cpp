@@ -24,10 +24,10 @@ std::vector<ScanField> scan_fields(const ScanLayout& layout) {
         add(Form::word, Kind::units);
         add(Form::word, Kind::chunk);
     } else {
-        add(Form::word, Kind::group_bits);
         add(Form::divisor, Kind::packs);
         if (layout.split)
-            add(Form::word, Kind::values);
+            for (const Kind kind : {Kind::values, Kind::steps, Kind::scanners, Kind::share})
+                add(Form::word, kind);
     }
     add(Form::divisor, Kind::tiles);
     if (columns)
@@ -60,14 +60,16 @@ std::int64_t value_of(const ScanField& field, const ScanPlan& plan) {
         return plan.strips;
     case Kind::values:
         return plan.values;
+    case Kind::steps:
+        return plan.steps;
+    case Kind::scanners:
+        return plan.scanners;
     case Kind::chunk:
         return plan.chunk;
     case Kind::share:
         return plan.share;
     case Kind::units:
         return plan.units;
-    case Kind::group_bits:
-        return plan.group_bits;
     case Kind::extent:
         return plan.shape[axis];
     case Kind::stride:

@@ -14,20 +14,39 @@ void ScanEmitter::unroll(const std::string& variable, int count) {
 }
 
 // own(unit): this block's tile among all. Blocks take them in the order in which they start, so
-// that whom a block waits for has started.
+// that whom a block waits for has started. The first blocks join what the others tell.
 void ScanEmitter::take_unit() {
     out_.line("__shared__ ", index_, " ", own("taken"), ";");
     out_.line("if (threadIdx.x == 0) ", own("taken"), " = static_cast<", index_,
               ">(atomicAdd(static_cast<unsigned long long*>(", own("room"), "), 1ull));");
     out_.line("__syncthreads();");
-    out_.line("const ", index_, " ", own("unit"), " = ", own("taken"), ";");
+    out_.open("if (", own("taken"), " < ", nest("scanners"), ")");
+    out_.line("const ", index_, " ", own("value"), " = min((", own("taken"), " * ", warps, " + ",
+              own("warp"), ") * ", nest("share"), ", ", nest("values"), ");");
+    out_.line("quern::Ledger<_type_reduce>::scan(", own("room"), ", ", nest("steps"), ", ",
+              nest("values"), ", ", own("value"), ", min(", own("value"), " + ", nest("share"),
+              ", ", nest("values"), "), ", nest("by_tiles"), ", ", own("join"), ");");
+    out_.line("return;");
+    out_.close();
+    out_.line("const ", index_, " ", own("unit"), " = ", own("taken"), " - ", nest("scanners"),
+              ";");
+}
+
+// Tells `total`, waits for what is before it and leaves that at `slot`.
+void ScanEmitter::ask_before(const std::string& value, const std::string& step,
+                             const std::string& total, const std::string& slot) {
+    out_.line("const quern::Ledger<_type_reduce> ", own("ledger"), "(", own("room"), ", ",
+              nest("steps"), ", ", nest("values"), ", ", value, ");");
+    out_.line(own("ledger"), ".tell_total(", step, ", ", total, ");");
+    out_.line("if (", own("tile"), " > 0) ", own("slots"), "[", slot, "] = ", own("ledger"),
+              ".wait_before(", step, ");");
 }
 
 void ScanEmitter::declare_packs(const std::vector<OperandRef>& list, const std::string& count) {
     for (const OperandRef& ref : list)
         out_.line("quern::Pack<", type(ref), ", ",
-                  access(ref) == Access::contiguous ? int{layout_.lanes} : 1, "> ", pack(ref),
-                  count, ";");
+                  access(ref) == Access::repeated ? 1 : int{layout_.lanes}, "> ", pack(ref), count,
+                  ";");
 }
 
 // The packs at `position` along the fastest axis; `further` bytes of each operand by its name.
@@ -42,13 +61,19 @@ void ScanEmitter::load_packs(const std::string& slot, const std::string& positio
             out_.line(pack(ref), slot, ".load(", from,
                       position.empty() ? "" : join(" + ", position, " * ", int{layout_.lanes}),
                       ", 0, ", count, ");");
-        else if (access(ref) == Access::repeated || position.empty())
+        else if (access(ref) == Access::repeated)
             out_.line(pack(ref), slot, "[0] = *", from, ";");
-        else
-            out_.line(
-                pack(ref), slot, "[0] = *",
-                at_byte(from, join(as_signed(position), " * ", stride(ref, layout_.fastest()))),
-                ";");
+        else {
+            const std::string l = own("l"), first = position.empty()
+                                                        ? ""
+                                                        : join(as_signed(position), " * ",
+                                                               int{layout_.lanes}, " + ");
+            out_.line("#pragma unroll");
+            out_.line("for (int ", l, " = 0; ", l, " < ", int{layout_.lanes}, "; ++", l, ") if (",
+                      l, " < ", count, ") ", pack(ref), slot, "[", l, "] = *",
+                      at_byte(from, join("(", first, l, ") * ", stride(ref, layout_.fastest()))),
+                      ";");
+        }
     }
 }
 
@@ -72,17 +97,15 @@ void ScanEmitter::store_packs(const std::string& slot, const std::string& positi
     }
 }
 
-// own(values)[slot][...] from the packs; what lies past `count` is a value that nobody stores.
-void ScanEmitter::read_values(const std::string& slot, const std::string& count) {
-    const std::string lane = own("l"), value = own("values") + slot + "[" + lane + "]";
+// own(values)[slot][...] from the packs. What lies past the end of a line is joined to nothing that
+// is stored.
+void ScanEmitter::read_values(const std::string& slot) {
+    const std::string lane = own("l");
     unroll(lane, layout_.lanes);
-    out_.line(value, " = _type_reduce();");
-    out_.open("if (", lane, " < ", count, ")");
     mapped([&](const OperandRef& ref) {
-        return join(pack(ref), slot, "[", access(ref) == Access::contiguous ? lane : "0", "]");
+        return join(pack(ref), slot, "[", access(ref) == Access::repeated ? "0" : lane, "]");
     });
-    out_.line(value, " = ", own("value"), ";");
-    out_.close();
+    out_.line(own("values"), slot, "[", lane, "] = ", own("value"), ";");
     out_.close();
 }
 
@@ -155,8 +178,7 @@ void ScanEmitter::gpu_rows() {
     out_.line("_type_reduce ", own("values"), "[", batch, "][", lanes, "];");
     out_.line("quern::Prefix<_type_reduce> ", own("ahead"), "[", batch, "], ", own("run"), ";");
     at_pack();
-    read_values(slot, join("(", own("at"), " < ", nest("by_packs.divisor"), " ? ",
-                           count_of(own("at")), " : 0)"));
+    read_values(slot);
     scan_pack(slot);
     out_.line("const _type_reduce ", own("joined"), " = quern::scan_lanes(", own("values"), slot,
               "[", lanes - 1, "], 1, 32, ", own("lane"), ", ", own("join"), ");");
@@ -180,15 +202,8 @@ void ScanEmitter::gpu_rows() {
                   ", ", own("join"), ");");
     }
     if (layout_.split) {
-        out_.open("if (", own("warp"), " == 0)");
-        out_.line("quern::Chain<_type_reduce> ", own("chain"), "(", own("room"), ", ",
-                  nest("by_tiles.divisor"), ", ", nest("values"), ", ", own("line"), ");");
-        out_.line("if (", own("lane"), " == 0) ", own("chain"), ".tell_total(", own("tile"), ", ",
-                  own("total"), ");");
-        out_.line("const quern::Prefix<_type_reduce> ", own("behind"), " = ", own("chain"),
-                  ".look_back(", own("tile"), ", ", own("total"), ", ", own("join"), ");");
-        out_.line("if (", own("lane"), " == 0) ", own("slots"), "[", 2 * warps,
-                  "] = ", own("behind"), ".value;");
+        out_.open("if (threadIdx.x == 0)");
+        ask_before("0", own("unit"), own("total"), join(2 * warps));
         out_.close();
         out_.line("__syncthreads();");
         out_.line("if (", own("tile"), " > 0) ", own("carry"), ".add(", own("slots"), "[",
@@ -219,18 +234,17 @@ void ScanEmitter::gpu_short_rows() {
     const std::string count =
         join("static_cast<int>(min(", as_signed(nest("length")), " - ", as_signed(own("thread")),
              " * ", lanes, ", ", as_signed(join(lanes)), "))");
-    out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("group_bits"), ", ",
-              own("thread"), " = threadIdx.x & (", own("group"), " - 1), ", own("rows"),
-              " = blockDim.x >> ", nest("group_bits"), ";");
-    out_.line("const ", index_, " ", own("first"), " = blockIdx.x * ", own("rows"), " * ", batch,
-              " + (threadIdx.x >> ", nest("group_bits"), ");");
+    const int group = 1 << layout_.group_bits, rows = scan_block / group;
+    out_.line("const ", index_, " ", own("thread"), " = threadIdx.x & ", group - 1, ", ",
+              own("first"), " = blockIdx.x * ", rows * batch, " + (threadIdx.x >> ",
+              int{layout_.group_bits}, ");");
     out_.line("const bool ", own("within"), " = ", own("thread"), " < ", nest("by_packs.divisor"),
               ";");
     declare_packs(inputs_, join("[", batch, "]"));
     const auto each_row = [&] {
         unroll(b, batch);
-        out_.line("const ", index_, " ", own("line"), " = ", own("first"), " + ", b, " * ",
-                  own("rows"), ";");
+        out_.line("const ", index_, " ", own("line"), " = ", own("first"), " + ", b, " * ", rows,
+                  ";");
         out_.line("const bool ", own("alive"), " = ", own("within"), " && ", own("line"), " < ",
                   nest("lines"), ";");
     };
@@ -243,10 +257,10 @@ void ScanEmitter::gpu_short_rows() {
     out_.close();
     out_.line("_type_reduce ", own("values"), "[", batch, "][", lanes, "];");
     each_row();
-    read_values(slot, join("(", own("alive"), " ? ", count, " : 0)"));
+    read_values(slot);
     scan_pack(slot);
     out_.line("const _type_reduce ", own("joined"), " = quern::scan_lanes(", own("values"), slot,
-              "[", lanes - 1, "], 1, ", own("group"), ", ", own("thread"), ", ", own("join"), ");");
+              "[", lanes - 1, "], 1, ", group, ", ", own("thread"), ", ", own("join"), ");");
     out_.line("const _type_reduce ", own("above"), " = quern::value_above(", own("joined"),
               ", 1);");
     out_.line("quern::Prefix<_type_reduce> ", own("mine"), ";");
@@ -265,19 +279,18 @@ void ScanEmitter::gpu_short_rows() {
 
 void ScanEmitter::gpu_columns() {
     const int n = layout_.kept_ndim, lanes = layout_.lanes, batch = layout_.batch;
-    const std::string b = own("b"), l = own("l"), slot = "[" + b + "]";
-    out_.line("__shared__ quern::Slots<_type_reduce, ", 2 * scan_block * lanes, "> ", own("slots"),
-              ";");
-    out_.line("const unsigned int ", own("width"), " = 1u << ", nest("group_bits"), ", ",
-              own("column"), " = threadIdx.x & (", own("width"), " - 1), ", own("down"),
-              " = threadIdx.x >> ", nest("group_bits"), ", ", own("downs"), " = blockDim.x >> ",
-              nest("group_bits"), ";");
+    const int width = 1 << layout_.group_bits, downs = scan_block / width;
     // Threads of a warp that are below each other join by shuffles, the groups that are left
     // through shared memory.
+    const bool shuffled = width < 32;
+    const int groups = shuffled ? warps : downs, columns = width * lanes;
+    const std::string b = own("b"), l = own("l"), slot = "[" + b + "]",
+                      mine = shuffled ? own("warp") : own("down");
+    out_.line("__shared__ quern::Slots<_type_reduce, ", groups * columns * 2, "> ", own("slots"),
+              ";");
     out_.line("const unsigned int ", own("lane"), " = threadIdx.x & 31, ", own("warp"),
-              " = threadIdx.x >> 5, ", own("mine"), " = ", own("width"), " < 32 ? ", own("warp"),
-              " : ", own("down"), ", ", own("groups"), " = ", own("width"), " < 32 ? ", warps,
-              " : ", own("downs"), ";");
+              " = threadIdx.x >> 5, ", own("column"), " = threadIdx.x & ", width - 1, ", ",
+              own("down"), " = threadIdx.x >> ", int{layout_.group_bits}, ";");
     if (layout_.split) {
         take_unit();
         out_.line("const ", index_, " ", own("tile"), " = ", nest("by_strips"), ".divide(",
@@ -286,7 +299,7 @@ void ScanEmitter::gpu_columns() {
     } else {
         out_.line("const ", index_, " ", own("strip"), " = blockIdx.x;");
     }
-    out_.line("const ", index_, " ", own("place"), " = ", own("strip"), " * ", own("width"), " + ",
+    out_.line("const ", index_, " ", own("place"), " = ", own("strip"), " * ", width, " + ",
               own("column"), ", ", own("beyond"), " = ", nest("by_packs"), ".divide(", own("place"),
               "), ", own("pack"), " = ", own("place"), " - ", own("beyond"), " * ",
               nest("by_packs.divisor"), ";");
@@ -300,24 +313,30 @@ void ScanEmitter::gpu_columns() {
     starts(n - 1, join(own("pack"), lanes > 1 ? join(" * ", lanes) : ""));
     out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", nest("length"),
               " : 0;");
-    out_.line("quern::Prefix<_type_reduce> ", own("carry"), "[", lanes, "];");
-    if (layout_.split)
-        out_.open();
-    else
-        out_.open("for (", index_, " ", own("tile"), " = 0; ", own("tile"), " < ",
-                  nest("by_tiles.divisor"), "; ++", own("tile"), ")");
-    out_.line("const ", index_, " ", own("first"), " = (", own("tile"), " * ", own("downs"), " + ",
-              own("down"), ") * ", batch, ";");
     declare_packs(inputs_, join("[", batch, "]"));
     const auto step = join(own("first"), " + ", b);
+    out_.open("const auto ", own("load"), " = [&](const ", index_, " ", own("first"), ")");
     unroll(b, batch);
-    out_.open("if (", step, " < ", own("stop"), ")");
+    out_.line("if (", step, " >= ", own("stop"), ") continue;");
     load_packs(slot, "", own("count"), as_signed(step));
     out_.close();
-    out_.close();
+    out_.close(";");
+    out_.line("quern::Prefix<_type_reduce> ", own("carry"), "[", lanes, "];");
+    const std::string first_of_tile =
+        join("(", own("tile"), " * ", downs, " + ", own("down"), ") * ", batch);
+    if (layout_.split) {
+        out_.open();
+        out_.line("const ", index_, " ", own("first"), " = ", first_of_tile, ";");
+        out_.line(own("load"), "(", own("first"), ");");
+    } else { // the next tile is on its way while this one is joined
+        out_.line(own("load"), "(", own("down"), " * ", batch, ");");
+        out_.open("for (", index_, " ", own("tile"), " = 0; ", own("tile"), " < ",
+                  nest("by_tiles.divisor"), "; ++", own("tile"), ")");
+        out_.line("const ", index_, " ", own("first"), " = ", first_of_tile, ";");
+    }
     out_.line("_type_reduce ", own("values"), "[", batch, "][", lanes, "];");
     unroll(b, batch);
-    read_values(slot, join("(", step, " < ", own("stop"), " ? ", own("count"), " : 0)"));
+    read_values(slot);
     out_.open("if (", b, " > 0)");
     unroll(l, lanes);
     out_.line(own("values"), slot, "[", l, "] = ", own("join"), "(", own("values"), "[", b,
@@ -325,70 +344,61 @@ void ScanEmitter::gpu_columns() {
     out_.close();
     out_.close();
     out_.close();
+    if (!layout_.split)
+        out_.line("if (", own("tile"), " + 1 < ", nest("by_tiles.divisor"), ") ", own("load"), "(",
+                  own("first"), " + ", downs * batch, ");");
 
     const std::string base = layout_.split ? "0"
                                            : join("static_cast<unsigned int>(", own("tile"),
-                                                  " & 1) * ", scan_block * lanes);
+                                                  " & 1) * ", groups * columns);
     out_.line("quern::Prefix<_type_reduce> ", own("ahead"), "[", lanes, "];");
     out_.line("_type_reduce ", own("total"), "[", lanes, "];");
     unroll(l, lanes);
     out_.line(own("total"), "[", l, "] = ", own("values"), "[", batch - 1, "][", l, "];");
-    out_.open("if (", own("width"), " < 32)");
-    out_.line(own("total"), "[", l, "] = quern::scan_lanes(", own("total"), "[", l, "], ",
-              own("width"), ", 32, ", own("lane"), ", ", own("join"), ");");
-    out_.line("const _type_reduce ", own("above"), " = quern::value_above(", own("total"), "[", l,
-              "], ", own("width"), ");");
-    out_.line("if (", own("lane"), " >= ", own("width"), ") ", own("ahead"), "[", l, "].add(",
-              own("above"), ", ", own("join"), ");");
+    if (shuffled) {
+        out_.line(own("total"), "[", l, "] = quern::scan_lanes(", own("total"), "[", l, "], ",
+                  width, ", 32, ", own("lane"), ", ", own("join"), ");");
+        out_.line("const _type_reduce ", own("above"), " = quern::value_above(", own("total"), "[",
+                  l, "], ", width, ");");
+        out_.line("if (", own("lane"), " >= ", width, ") ", own("ahead"), "[", l, "].add(",
+                  own("above"), ", ", own("join"), ");");
+    }
     out_.close();
-    out_.close();
-    out_.open("if (", own("groups"), " > 1)");
-    out_.open("if (", own("width"), " >= 32 || ", own("lane"), " + ", own("width"), " >= 32)");
-    unroll(l, lanes);
-    out_.line(own("slots"), "[", base, " + ", l, " * ", scan_block, " + ", own("mine"), " * ",
-              own("width"), " + ", own("column"), "] = ", own("total"), "[", l, "];");
-    out_.close();
-    out_.close();
-    out_.line("__syncthreads();");
-    unroll(l, lanes);
-    out_.line("quern::Prefix<_type_reduce> ", own("before"), " = quern::before_group(",
-              own("slots"), ", ", base, " + ", l, " * ", scan_block, " + ", own("column"), ", ",
-              own("width"), ", ", own("mine"), ", ", own("groups"), ", ", own("total"), "[", l,
-              "], ", own("join"), ");");
-    out_.line(own("before"), ".add(", own("ahead"), "[", l, "], ", own("join"), ");");
-    out_.line(own("ahead"), "[", l, "] = ", own("before"), ";");
-    out_.close();
-    out_.close();
-    if (layout_.split) { // a thread for each column tells, a warp looks back
-        const std::string c = own("c"),
-                          at = join(c, " % ", lanes, " * ", scan_block, " + ", c, " / ", lanes);
-        const auto chain = [&] {
-            out_.line("_type_reduce ", own("all"), ";");
-            out_.line("quern::before_group(", own("slots"), ", ", at, ", ", own("width"), ", 0, ",
-                      own("groups"), ", ", own("all"), ", ", own("join"), ");");
-            out_.line("quern::Chain<_type_reduce> ", own("chain"), "(", own("room"), ", ",
-                      nest("by_tiles.divisor"), ", ", nest("values"), ", ", own("strip"), " * ",
-                      own("width"), " * ", lanes, " + ", c, ");");
-        };
-        out_.line("const unsigned int ", own("columns"), " = ", own("width"), " * ", lanes, ";");
-        out_.open("for (unsigned int ", c, " = threadIdx.x; ", c, " < ", own("columns"), "; ", c,
-                  " += blockDim.x)");
-        chain();
-        out_.line(own("chain"), ".tell_total(", own("tile"), ", ", own("all"), ");");
+    if (groups > 1) {
+        if (shuffled)
+            out_.open("if (", own("lane"), " >= ", 32 - width, ")");
+        unroll(l, lanes);
+        out_.line(own("slots"), "[", base, " + ", l, " * ", groups * width, " + ", mine, " * ",
+                  width, " + ", own("column"), "] = ", own("total"), "[", l, "];");
         out_.close();
-        out_.open("for (unsigned int ", c, " = ", own("warp"), "; ", c, " < ", own("columns"), "; ",
-                  c, " += ", warps, ")");
-        chain();
-        out_.line("const quern::Prefix<_type_reduce> ", own("behind"), " = ", own("chain"),
-                  ".look_back(", own("tile"), ", ", own("all"), ", ", own("join"), ");");
-        out_.line("if (", own("lane"), " == 0) ", own("slots"), "[", scan_block * lanes, " + ", at,
-                  "] = ", own("behind"), ".value;");
+        if (shuffled)
+            out_.close();
+        out_.line("__syncthreads();");
+        unroll(l, lanes);
+        out_.line("quern::Prefix<_type_reduce> ", own("before"), " = quern::before_group(",
+                  own("slots"), ", ", base, " + ", l, " * ", groups * width, " + ", own("column"),
+                  ", ", width, ", ", mine, ", ", groups, ", ", own("total"), "[", l, "], ",
+                  own("join"), ");");
+        out_.line(own("before"), ".add(", own("ahead"), "[", l, "], ", own("join"), ");");
+        out_.line(own("ahead"), "[", l, "] = ", own("before"), ";");
+        out_.close();
+    }
+    if (layout_.split) { // a thread for each column
+        const std::string c = own("c"),
+                          at = join(c, " % ", lanes, " * ", groups * width, " + ", c, " / ", lanes);
+        out_.open("if (threadIdx.x < ", columns, ")");
+        out_.line("const unsigned int ", c, " = threadIdx.x;");
+        out_.line("_type_reduce ", own("all"), ";");
+        out_.line("quern::before_group(", own("slots"), ", ", at, ", ", width, ", 0, ", groups,
+                  ", ", own("all"), ", ", own("join"), ");");
+        ask_before(join(own("strip"), " * ", columns, " + ", c), own("tile"), own("all"),
+                   join(groups * columns, " + ", at));
         out_.close();
         out_.line("__syncthreads();");
         out_.open("if (", own("tile"), " > 0)");
         unroll(l, lanes);
-        out_.line(own("carry"), "[", l, "].add(", own("slots"), "[", scan_block * lanes, " + ", l,
-                  " * ", scan_block, " + ", own("column"), "], ", own("join"), ");");
+        out_.line(own("carry"), "[", l, "].add(", own("slots"), "[", groups * columns, " + ", l,
+                  " * ", groups * width, " + ", own("column"), "], ", own("join"), ");");
         out_.close();
         out_.close();
     }

@@ -39,13 +39,12 @@ bool aligned(const KeptNest& nest, const ScanRequest& request, const ScanLayout&
     return true;
 }
 
-// Neighbours that a thread takes together: 16 bytes of the largest operand where all of them lend
-// themselves to packs, else 1.
+// Neighbours that a thread takes together: 16 bytes of the largest operand where the outputs lend
+// themselves to packs, else 1. Inputs that do not are read one element after another.
 int choose_lanes(const KeptNest& nest, const ScanRequest& request, const ScanLayout& layout,
                  int axis) {
     for (int k = 0; k < nest.operands; ++k)
-        if (layout.access[k] == Access::strided ||
-            (request.operands[k].output && layout.access[k] != Access::contiguous))
+        if (request.operands[k].output && layout.access[k] != Access::contiguous)
             return 1;
     auto lanes = static_cast<int>(16 / largest_item(request, layout));
     while (lanes > 1 && (nest.extent[axis] < lanes || !aligned(nest, request, layout, axis, lanes)))
@@ -53,27 +52,41 @@ int choose_lanes(const KeptNest& nest, const ScanRequest& request, const ScanLay
     return lanes;
 }
 
-int choose_batch(const ScanRequest& request, const ScanLayout& layout) {
+// Packs that a thread holds: `fill` for as many values as it has registers for.
+int choose_batch(const ScanRequest& request, const ScanLayout& layout, bool fill) {
     const int item = static_cast<int>(std::max<std::uint32_t>(2, largest_item(request, layout)));
-    const int wanted =
-        request.force_batch > 0 ? request.force_batch : bytes_in_flight / (layout.lanes * item);
     const int room = std::max<int>(
         1, values_held * 4 /
                (layout.lanes * static_cast<int>(std::max(4u, request.accumulator_bytes))));
+    const int wanted = request.force_batch > 0 ? request.force_batch
+                       : fill                  ? room
+                                               : bytes_in_flight / (layout.lanes * item);
     return static_cast<int>(
         std::bit_floor(static_cast<unsigned>(std::clamp(wanted, 1, std::min(room, 16)))));
+}
+
+// The chains of a split: few warps have each no more than they can look after, and blocks that do
+// nothing else are few beside those that fit on the chip.
+void plan_scanners(const ScanRequest& request, ScanPlan& plan, std::int64_t values,
+                   std::int64_t steps) {
+    constexpr int warps = scan_block / 32;
+    plan.values = values;
+    plan.steps = steps;
+    plan.share = std::min<std::int64_t>(
+        32, ceil_div(values, std::int64_t{warps} * std::max(1, request.processors / 4)));
+    plan.scanners = ceil_div(values, plan.share * warps);
 }
 
 void plan_gpu_rows(const ScanRequest& request, const KeptNest& nest, ScanPlan& plan) {
     ScanLayout& layout = plan.layout;
     layout.lanes = static_cast<std::uint8_t>(choose_lanes(nest, request, layout, layout.fastest()));
     plan.packs = ceil_div(plan.length, layout.lanes);
-    int batch = choose_batch(request, layout);
+    int batch = choose_batch(request, layout, false);
     const std::int64_t blocks = std::int64_t{8} * request.processors;
     if (plan.packs <= 32 && request.force_split < 2) {
         layout.strategy = ScanStrategy::short_rows;
-        plan.group_bits = ceil_log2(plan.packs);
-        const std::int64_t lines = scan_block >> plan.group_bits;
+        layout.group_bits = static_cast<std::uint8_t>(ceil_log2(plan.packs));
+        const std::int64_t lines = scan_block >> layout.group_bits;
         while (batch > 1 && plan.lines < lines * batch * blocks)
             batch /= 2;
         layout.batch = static_cast<std::uint8_t>(batch);
@@ -84,49 +97,64 @@ void plan_gpu_rows(const ScanRequest& request, const KeptNest& nest, ScanPlan& p
                        plan.lines >= std::int64_t{32} * request.processors;
     layout.block_rows = !warps;
     const int threads = warps ? 32 : scan_block;
-    while (batch > 1 && plan.packs <= std::int64_t{threads} * (batch / 2))
-        batch /= 2;
-    layout.batch = static_cast<std::uint8_t>(batch);
-    plan.group_bits = floor_log2(threads);
-    plan.tiles = ceil_div(plan.packs, std::int64_t{threads} * batch);
+    const auto place = [&] {
+        while (batch > 1 && plan.packs <= std::int64_t{threads} * (batch / 2))
+            batch /= 2;
+        layout.batch = static_cast<std::uint8_t>(batch);
+        plan.tiles = ceil_div(plan.packs, std::int64_t{threads} * batch);
+    };
+    place();
+    layout.group_bits = static_cast<std::uint8_t>(floor_log2(threads));
     layout.split = request.force_split > 1 ||
                    (request.force_split == 0 && !warps && plan.tiles > 1 && plan.lines < blocks);
-    plan.units = layout.split ? plan.lines * plan.tiles
-                              : ceil_div(plan.lines, scan_block >> plan.group_bits);
-    plan.values = plan.lines;
+    if (!layout.split) {
+        plan.units = ceil_div(plan.lines, scan_block >> layout.group_bits);
+        return;
+    }
+    batch = choose_batch(request, layout, plan.lines * plan.tiles > blocks);
+    place();
+    plan.units = plan.lines * plan.tiles;
+    plan_scanners(request, plan, 1, plan.units);
 }
 
 void plan_gpu_columns(const ScanRequest& request, const KeptNest& nest, ScanPlan& plan) {
     ScanLayout& layout = plan.layout;
     layout.lanes = static_cast<std::uint8_t>(choose_lanes(nest, request, layout, layout.fastest()));
     const std::int64_t across = nest.extent[layout.fastest()];
-    plan.packs = ceil_div(across, layout.lanes);
-    const std::int64_t all = plan.lines / across * plan.packs; // packs side by side
-    int batch = choose_batch(request, layout);
-    while (batch > 1 && plan.length <= batch / 2)
-        batch /= 2;
-    layout.batch = static_cast<std::uint8_t>(batch);
+    std::int64_t all = 0; // packs side by side
+    const auto place = [&](int bits) {
+        layout.group_bits = static_cast<std::uint8_t>(bits);
+        plan.strips = ceil_div(all, std::int64_t{1} << bits);
+        plan.tiles = ceil_div(plan.length, std::int64_t{scan_block >> bits} * layout.batch);
+    };
+    const auto hold = [&](bool fill) {
+        plan.packs = ceil_div(across, layout.lanes);
+        all = plan.lines / across * plan.packs;
+        int batch = choose_batch(request, layout, fill);
+        while (batch > 1 && plan.length <= batch / 2)
+            batch /= 2;
+        layout.batch = static_cast<std::uint8_t>(batch);
+    };
 
     // As many threads down an axis as it takes to fill the chip, but some neighbours across.
+    hold(false);
     const int least = std::min(3, ceil_log2(all)), most = floor_log2(scan_block);
     const std::int64_t threads = std::int64_t{1024} * request.processors;
     const int down =
-        std::min(ceil_log2(ceil_div(threads, all)), ceil_log2(ceil_div(plan.length, batch)));
-    plan.group_bits = std::clamp(most - down, least, most);
-    const auto place = [&] {
-        plan.strips = ceil_div(all, std::int64_t{1} << plan.group_bits);
-        plan.tiles =
-            ceil_div(plan.length, std::int64_t{scan_block >> plan.group_bits} * layout.batch);
-    };
-    place();
-    layout.split = request.force_split > 1 || (request.force_split == 0 && plan.tiles > 1 &&
-                                               plan.strips < std::int64_t{2} * request.processors);
-    if (layout.split) { // few columns each, whose totals a warp can gather
-        plan.group_bits = std::min(2, ceil_log2(all));
-        place();
-    }
-    plan.units = layout.split ? plan.strips * plan.tiles : plan.strips;
-    plan.values = (plan.strips << plan.group_bits) * layout.lanes;
+        std::min(ceil_log2(ceil_div(threads, all)), ceil_log2(ceil_div(plan.length, layout.batch)));
+    place(std::clamp(most - down, least, most));
+    layout.split = request.force_split > 1 ||
+                   (request.force_split == 0 && plan.tiles > 1 && plan.strips < request.processors);
+    plan.units = plan.strips;
+    if (!layout.split)
+        return;
+    // Few columns each, and long runs of them.
+    layout.lanes = std::min<std::uint8_t>(layout.lanes, 2);
+    hold(true);
+    place(std::min(ceil_log2(all), ceil_log2(scan_columns / layout.lanes)));
+    plan.units = plan.strips * plan.tiles;
+    plan_scanners(request, plan, plan.strips * (std::int64_t{layout.lanes} << layout.group_bits),
+                  plan.tiles);
 }
 
 // CPU: units of work are rows or strips of columns, cut further where they are too few.
@@ -188,7 +216,7 @@ bool plan_scan(const ScanRequest& request, ScanPlan& plan) {
         layout.wide = nest.needs_wide(plan.lines * plan.length, request.operands);
         layout.strategy == ScanStrategy::rows ? plan_gpu_rows(request, nest, plan)
                                               : plan_gpu_columns(request, nest, plan);
-        plan.grid = grid_for(plan.units, 1);
+        plan.grid = grid_for(plan.units + plan.scanners, 1);
         plan.block = scan_block;
     }
     for (int d = 0; d < nest.ndim; ++d)
@@ -204,10 +232,9 @@ std::int64_t scan_room_bytes(const ScanPlan& plan, std::uint32_t accumulator_byt
         return 0;
     if (plan.layout.target == Target::cpu)
         return plan.values * accumulator_bytes;
-    // Totals of tiles, of groups, and what comes before each range of groups, in marked words.
-    const std::int64_t groups = ceil_div(plan.tiles, scan_fan), ranges = ceil_div(groups, scan_fan);
+    // Each tile's total and what is before it, in marked words.
     const std::int64_t words = ceil_div(accumulator_bytes, 4);
-    return scan_head_bytes + plan.values * (plan.tiles + groups + ranges + 1) * words * 8;
+    return scan_head_bytes + plan.values * plan.steps * words * 16;
 }
 
 std::string describe(const ScanLayout& layout) {

@@ -22,10 +22,11 @@ struct ScanLayout {
     ScanStrategy strategy = ScanStrategy::rows;
     std::uint8_t kept_ndim = 0; // after merging; the scanned axis comes behind them
     std::uint8_t lanes = 1;     // neighbouring elements a thread takes at a time
-    std::uint8_t batch = 1;  // GPU: packs that a thread holds: along the scanned axis, or of rows
-    bool block_rows = false; // GPU rows: a block walks along a row, not a warp
-    bool wide = false;       // 64-bit indices
-    bool split = false;      // several blocks share a row or column
+    std::uint8_t batch = 1; // GPU: packs that a thread holds: along the scanned axis, or of rows
+    std::uint8_t group_bits = 0; // GPU: log2 of the threads along a row, or across columns
+    bool block_rows = false;     // GPU rows: a block walks along a row, not a warp
+    bool wide = false;           // 64-bit indices
+    bool split = false;          // several blocks share a row or column
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 
@@ -50,9 +51,9 @@ struct ScanPlan {
     std::int64_t tiles = 1;  // along each line
     std::int64_t chunk = 1;  // CPU: elements of a tile
     std::int64_t units = 1;  // of work: tiles of all lines
-    std::int64_t share = 1;  // CPU: units of one block
-    int group_bits = 0;      // GPU: log2 of the threads along a row, or across columns
-    std::int64_t values = 0; // split: totals that tiles tell each other
+    std::int64_t share = 1;  // CPU: units of one block; GPU, split: chains of one scanning warp
+    // Split: chains of totals, tiles of each, and on GPUs blocks that do nothing but join them.
+    std::int64_t values = 0, steps = 0, scanners = 0;
     std::uint32_t grid = 1, block = 1;
 };
 
@@ -69,7 +70,8 @@ struct ScanRequest {
 };
 
 inline constexpr int scan_block = 256;        // threads of a GPU block
-inline constexpr int scan_fan = 32;           // tiles of a group, groups of a range (GPU, split)
+inline constexpr int scan_blocks = 4;         // GPU, split: on a multiprocessor at a time, at least
+inline constexpr int scan_columns = 16;       // GPU, split: neighbours that one block has
 inline constexpr int scan_head_bytes = 64;    // before the totals: the number of the next tile
 inline constexpr int cpu_scan_columns = 1024; // columns that a CPU block carries at a time
 

@@ -110,6 +110,7 @@ ByteKey variant_key(const Device& device, const ScanLayout& layout) {
     key.add(layout.kept_ndim);
     key.add(layout.lanes);
     key.add(layout.batch);
+    key.add(layout.group_bits);
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;
@@ -171,7 +172,7 @@ std::string ScanKernel::explain(std::span<const Argument> args, const ScanCall& 
                             " lines of ", plan.length, " elements\n  plan: ", describe(plan.layout),
                             "\n  launch: ", plan.grid, " blocks of ", plan.block, " threads");
     if (!device.is_cpu())
-        text += join(", ", 1 << plan.group_bits,
+        text += join(", ", 1 << plan.layout.group_bits,
                      plan.layout.strategy == ScanStrategy::columns ? " threads across columns"
                                                                    : " threads a row");
     if (plan.layout.split)

@@ -1,6 +1,7 @@
-// What generated scans share: what was joined so far, scans over the lanes of a warp, totals that tiles tell each other, and
-// on the CPU several chains at a time.
+// What generated scans share: what was joined so far, scans over the lanes of a warp, the totals of tiles and who joins them,
+// and on the CPU several chains at a time.
 #pragma once
+#include "quern/elementwise.cuh"
 #include "quern/reduce.cuh"
 
 namespace quern {
@@ -102,23 +103,18 @@ __device__ inline Prefix<T> before_group(Shared& slots, unsigned int first, unsi
     return before;
 }
 
-// What tiles of one line tell those behind them. A value travels in 64-bit words, each with a mark above its 32 bits: what is
-// marked is there, so that nothing has to be fenced. All words are zero before the launch.
-// The association is fixed: 32 tiles make a group, 32 groups a range; what comes before a tile is what comes before its range,
-// then the groups before its own, then the tiles of its group, each taken two by two.
-template <class T> struct Chain {
-    static const int words = (sizeof(T) + 3) / 4;
+// What tiles tell of themselves, and what they are told in return. A value travels in 64-bit words, each with a mark above its
+// 32 bits: what is marked is there, so that nothing has to be fenced. All words are zero before the launch.
+// The room holds `values` chains of `steps` tiles. One warp joins a chain's totals, 32 tiles at a time and these two by two, so
+// that the association is fixed; a tile learns what is before it as soon as all before it have told.
+template <class T> struct Ledger {
+    static const int words = (sizeof(T) + 3) / 4, windows = words > 2 ? 2 : 4;
     typedef volatile unsigned long long Word;
 
-    Word *tiles, *groups, *ranges;
-    unsigned long long step; // words from a tile to the next one of the same line
+    Word *totals, *befores;
 
-    __device__ Chain(void* room, unsigned long long count, unsigned long long values, unsigned long long line) {
-        step = values * words;
-        tiles = reinterpret_cast<Word*>(static_cast<char*>(room) + 64) + line * words;
-        groups = tiles + count * step;
-        ranges = groups + (count + 31) / 32 * step;
-    }
+    __device__ Ledger(void* room, unsigned long long steps, unsigned long long values, unsigned long long value)
+        : totals(reinterpret_cast<Word*>(static_cast<char*>(room) + 64) + value * steps * words), befores(totals + values * steps * words) {}
     static __device__ void tell(Word* place, const T& value) {
         unsigned int held[words];
         held[words - 1] = 0;
@@ -126,61 +122,82 @@ template <class T> struct Chain {
 #pragma unroll
         for (int k = 0; k < words; ++k) place[k] = 1ull << 32 | held[k];
     }
-    struct Asked { // a value on its way
-        unsigned long long word[words];
-        __device__ void ask(Word* place) {
+    __device__ void tell_total(unsigned long long step, const T& total) const { tell(totals + step * words, total); }
+    __device__ T wait_before(unsigned long long step) const {
+        unsigned int held[words];
 #pragma unroll
-            for (int k = 0; k < words; ++k) word[k] = place[k];
+        for (int k = 0; k < words; ++k) {
+            unsigned long long word;
+            do word = befores[step * words + k];
+            while (!(word >> 32));
+            held[k] = static_cast<unsigned int>(word);
         }
-        __device__ T wait(Word* place) {
-            unsigned int held[words];
-#pragma unroll
-            for (int k = 0; k < words; ++k) {
-                while (!(word[k] >> 32)) word[k] = place[k];
-                held[k] = static_cast<unsigned int>(word[k]);
-            }
-            T value = T();
-            memcpy(&value, held, sizeof(T));
-            return value;
-        }
-    };
-    // The values of lanes below `count`, in order, at lane 0.
-    template <class Join> static __device__ T fold(T value, unsigned int count, const Join& join) {
-        const unsigned int lane = threadIdx.x & 31;
-#pragma unroll
-        for (unsigned int step = 1; step < 32; step *= 2) {
-            const T below = value_below(value, step);
-            if (lane + step < count) value = join(value, below);
-        }
+        T value = T();
+        memcpy(&value, held, sizeof(T));
         return value;
     }
-    __device__ void tell_total(unsigned long long tile, const T& total) { tell(tiles + tile * step, total); }
-    // For a whole warp: what comes before `tile`, whose total was told, at lane 0.
-    template <class Join> __device__ Prefix<T> look_back(unsigned long long tile, const T& total, const Join& join) {
-        const unsigned int lane = threadIdx.x & 31, within = tile & 31, above = tile >> 5 & 31;
-        const unsigned long long group = tile >> 5, range = tile >> 10;
-        Word *of_tile = tiles + (tile - within + lane) * step, *of_group = groups + (group - above + lane) * step,
-             *of_range = ranges + range * step;
-        Asked one, some, many;
-        if (lane < within) one.ask(of_tile);
-        if (lane < above) some.ask(of_group);
-        if (lane == 0 && range > 0) many.ask(of_range);
-        T near = T();
-        if (lane < within) near = one.wait(of_tile);
-        near = fold(near, within, join);
-        Prefix<T> in_group;
-        if (within > 0) in_group.add(near, join);
-        const T whole = in_group.before(total, join);
-        if (within == 31 && lane == 0) tell(groups + group * step, whole);
-        T far = T();
-        if (lane < above) far = some.wait(of_group);
-        far = fold(far, above, join);
-        Prefix<T> before;
-        if (lane == 0 && range > 0) before.add(many.wait(of_range), join);
-        if (above > 0) before.add(far, join);
-        if (within == 31 && above == 31 && lane == 0) tell(ranges + (range + 1) * step, before.before(whole, join));
-        before.add(in_group, join);
-        return before;
+    // For a whole warp: takes the chain on from tile `first`, behind `carry`, as far as tiles have told. `by_tiles`: of one line,
+    // whose first tile has nothing before it.
+    template <class Index, class Join>
+    __device__ void advance(Index& first, T& carry, Index steps, const Divisor<Index>& by_tiles, const Join& join) const {
+        const unsigned int lane = threadIdx.x & 31;
+        T joined[windows];
+        unsigned int told[windows];
+        unsigned long long word[windows][words];
+#pragma unroll
+        for (int w = 0; w < windows; ++w) {
+            const Index step = first + w * 32 + lane;
+#pragma unroll
+            for (int k = 0; k < words; ++k) word[w][k] = step < steps ? totals[static_cast<unsigned long long>(step) * words + k] : ~0ull;
+        }
+#pragma unroll
+        for (int w = 0; w < windows; ++w) {
+            const Index step = first + w * 32 + lane, within = step - by_tiles.divide(step) * by_tiles.divisor;
+            unsigned int held[words];
+            bool here = true;
+#pragma unroll
+            for (int k = 0; k < words; ++k) {
+                here = here && word[w][k] >> 32;
+                held[k] = static_cast<unsigned int>(word[w][k]);
+            }
+            told[w] = __ballot_sync(0xffffffffu, here);
+            memcpy(&joined[w], held, sizeof(T));
+#pragma unroll
+            for (unsigned int above = 1; above < 32; above *= 2) {
+                const T value = value_above(joined[w], above);
+                if (lane >= above && within >= above) joined[w] = join(value, joined[w]);
+            }
+        }
+#pragma unroll
+        for (int w = 0; w < windows; ++w) {
+            const Index step = first + lane, within = step - by_tiles.divide(step) * by_tiles.divisor;
+            const unsigned int known = told[w] == 0xffffffffu ? 32 : __ffs(~told[w]) - 1;
+            const T above = value_above(joined[w], 1);
+            if (lane <= known && within > 0 && step < steps)
+                tell(befores + static_cast<unsigned long long>(step) * words, lane == 0 ? carry : within > lane ? join(carry, above) : above);
+            if (known < 32) return;
+            if (within > lane) joined[w] = join(carry, joined[w]);
+            carry = value_of(joined[w], 31);
+            first += 32;
+        }
+    }
+    // For a whole warp: chains [value, past), at most 32, each to its end. A lane keeps the state of one.
+    template <class Index, class Join>
+    static __device__ void scan(void* room, Index steps, Index values, Index value, Index past, const Divisor<Index>& by_tiles, const Join& join) {
+        const unsigned int lane = threadIdx.x & 31, count = static_cast<unsigned int>(past - value);
+        Index first = lane < count ? 0 : steps;
+        T carry = T();
+        while (__any_sync(0xffffffffu, first < steps))
+            for (unsigned int k = 0; k < count; ++k) {
+                Index from = value_of(first, k);
+                if (from >= steps) continue;
+                T behind = value_of(carry, k);
+                Ledger(room, steps, values, value + k).advance(from, behind, steps, by_tiles, join);
+                if (lane == k) {
+                    first = from;
+                    carry = behind;
+                }
+            }
     }
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace quern {
@@ -58,13 +59,13 @@ constexpr std::int64_t k = 1 << 10, m = 1 << 20;
 
 TEST(ScanPlan, LongRowsAreShared) {
     EXPECT_EQ(text({256 * m}, 0),
-              "rows x4, 4 packs, a block a row | kept 0 | contiguous contiguous | 32-bit | split");
+              "rows x4, 8 packs, a block a row | kept 0 | contiguous contiguous | 32-bit | split");
     EXPECT_EQ(text({16, 16 * m}, 1),
-              "rows x4, 4 packs, a block a row | kept 1 | contiguous contiguous | 32-bit | split");
+              "rows x4, 8 packs, a block a row | kept 1 | contiguous contiguous | 32-bit | split");
     EXPECT_EQ(text({m}, 0, 1, 8),
               "rows x2, 4 packs, a block a row | kept 0 | contiguous contiguous | 32-bit | split");
     EXPECT_EQ(text({1024 * m}, 0),
-              "rows x4, 4 packs, a block a row | kept 0 | contiguous contiguous | 64-bit | split");
+              "rows x4, 8 packs, a block a row | kept 0 | contiguous contiguous | 64-bit | split");
 }
 
 TEST(ScanPlan, ManyRowsAreNot) {
@@ -74,7 +75,7 @@ TEST(ScanPlan, ManyRowsAreNot) {
               "rows x4, 4 packs | kept 1 | contiguous contiguous | 32-bit");
     EXPECT_EQ(text({16 * m, 16}, 1),
               "short rows x4, 4 packs | kept 1 | contiguous contiguous | 32-bit");
-    EXPECT_EQ(planned(dense({16 * m, 16}), dense({16 * m, 16}), 1).group_bits, 2);
+    EXPECT_EQ(planned(dense({16 * m, 16}), dense({16 * m, 16}), 1).layout.group_bits, 2);
 }
 
 TEST(ScanPlan, ColumnsFillTheChip) {
@@ -88,17 +89,17 @@ TEST(ScanPlan, ColumnsFillTheChip) {
               "columns x4, 4 packs | kept 2 | contiguous contiguous | 32-bit");
     EXPECT_GE(blocks({256, k, k}, 1), 264u);
     EXPECT_EQ(text({16 * m, 16}, 0),
-              "columns x4, 4 packs | kept 1 | contiguous contiguous | 32-bit | split");
+              "columns x2, 16 packs | kept 1 | contiguous contiguous | 32-bit | split");
     EXPECT_GE(blocks({16 * m, 16}, 0), 1000u);
     EXPECT_EQ(text({16, 16 * m}, 0),
               "columns x4, 4 packs | kept 1 | contiguous contiguous | 32-bit");
-    EXPECT_EQ(planned(dense({16, 16 * m}), dense({16, 16 * m}), 0).group_bits, 8);
+    EXPECT_EQ(planned(dense({16, 16 * m}), dense({16, 16 * m}), 0).layout.group_bits, 8);
 }
 
 TEST(ScanPlan, FewColumnsOfManyBlocksGoTogether) {
     const ScanPlan plan = planned(dense({m, 10, 16}), dense({m, 10, 16}), 1);
     EXPECT_EQ(plan.packs, 4);
-    EXPECT_EQ(plan.strips << plan.group_bits, 4 * m);
+    EXPECT_EQ(plan.strips << plan.layout.group_bits, 4 * m);
 }
 
 TEST(ScanPlan, OddPlacesTakeOneAtATime) {
@@ -106,6 +107,9 @@ TEST(ScanPlan, OddPlacesTakeOneAtATime) {
     in.address += 4;
     EXPECT_EQ(describe(planned(in, dense({m}), 0).layout).substr(0, 8), "rows x1,");
     EXPECT_EQ(text({1000, 1001}, 1).substr(0, 7), "rows x1");
+    Made every_other = dense({m});
+    every_other.strides[0] *= 2; // read one by one, written by packs
+    EXPECT_EQ(describe(planned(every_other, dense({m}), 0).layout).substr(0, 8), "rows x4,");
 }
 
 TEST(ScanPlan, ATransposedInputIsScannedAsItLies) {
@@ -134,7 +138,8 @@ void walk(const ScanPlan& plan, std::vector<int>& seen) {
     const auto mark = [&](std::int64_t line, std::int64_t at) {
         ++seen[static_cast<std::size_t>(line * plan.length + at)];
     };
-    const std::int64_t group = std::int64_t{1} << plan.group_bits, others = scan_block / group;
+    const std::int64_t group = std::int64_t{1} << plan.layout.group_bits,
+                       others = scan_block / group;
     const bool columns = layout.strategy == ScanStrategy::columns;
     for (std::int64_t unit = 0; unit < plan.units; ++unit)
         for (std::int64_t thread = 0; thread < scan_block; ++thread)
@@ -195,13 +200,25 @@ TEST(ScanPlan, EveryElementOnce) {
     EXPECT_GT(layouts.size(), 20u);
 }
 
+TEST(ScanPlan, FewBlocksJoinTheTotalsOfAll) {
+    for (const auto& [shape, axis] : std::vector<std::pair<Shape, int>>{
+             {{256 * m}, 0}, {{16, 16 * m}, 1}, {{16 * m, 16}, 0}, {{256 * k, k}, 0}}) {
+        const ScanPlan plan = planned(dense(shape), dense(shape), axis);
+        ASSERT_TRUE(plan.layout.split);
+        EXPECT_EQ(plan.grid, plan.units + plan.scanners);
+        EXPECT_GE(plan.scanners * 8 * plan.share, plan.values);
+        EXPECT_LE(plan.share, 32); // a lane keeps the state of one chain
+        EXPECT_LE(plan.scanners, 132 / 4);
+    }
+}
+
 TEST(ScanPlan, RoomHoldsEveryTotal) {
     ScanRequest request;
     const ScanPlan plan = planned(dense({16 * m, 16}), dense({16 * m, 16}), 0, request);
-    const std::int64_t groups = (plan.tiles + 31) / 32, ranges = (groups + 31) / 32;
     EXPECT_EQ(plan.values, 16);
-    EXPECT_EQ(scan_room_bytes(plan, 4), 64 + (plan.tiles + groups + ranges + 1) * 16 * 8);
-    EXPECT_EQ(scan_room_bytes(plan, 16), 64 + (plan.tiles + groups + ranges + 1) * 16 * 32);
+    EXPECT_EQ(plan.steps, plan.tiles);
+    EXPECT_EQ(scan_room_bytes(plan, 4), 64 + plan.tiles * 16 * 16);
+    EXPECT_EQ(scan_room_bytes(plan, 16), 64 + plan.tiles * 16 * 64);
     EXPECT_EQ(scan_room_bytes(planned(dense({16 * k, 16 * k}), dense({16 * k, 16 * k}), 0), 4), 0);
 }
 

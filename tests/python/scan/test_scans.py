@@ -321,9 +321,30 @@ def test_layouts_of_gpus(device, dtype, shape, split, batch):
         assert_sums(found, values, axis)
 
 
-def test_ranges_of_tiles(device):
-    """More than 1024 tiles, so that every level of looking back is there."""
-    for values, axis in ((draw((700_001,), "int64", 13), 0), (draw((140_000, 3), "int64", 14), 0)):
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
+def test_strided_inputs_in_layouts_of_gpus(device, dtype):
+    """Inputs that are read one by one, beside outputs that are written by packs."""
+    wide = draw((40, 1300), dtype, 15)
+    for values, view in (
+        (wide.ravel()[::2], lambda array: array.ravel()[::2]),
+        (wide[:, ::-3], lambda array: array[:, ::-3]),
+        (wide[1::2, 5:], lambda array: array[1::2, 5:]),
+        (wide[:, :16], lambda array: array[:, :16]),
+    ):
+        array = view(quern.asarray(wide))
+        for axis in range(values.ndim):
+            for split in (0, 2):
+                found = _core._cumulative(0, array, axis, gpu_layout=True, split=split)
+                assert_sums(found, values, axis)
+
+
+def test_windows_of_tiles(device):
+    """Many times the tiles whose totals are asked for at once, also where lines end within them."""
+    for values, axis in (
+        (draw((700_001,), "int64", 13), 0),
+        (draw((140_000, 3), "int64", 14), 0),
+        (draw((70, 10_001), "int64", 14), 1),
+    ):
         found = _core._cumulative(0, quern.asarray(values), axis, gpu_layout=True, split=2, batch=1)
         np.testing.assert_array_equal(found.get(), np.cumsum(values, axis=axis))
 
