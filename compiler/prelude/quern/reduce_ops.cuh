@@ -251,13 +251,13 @@ template <int bytes> struct CountOf { typedef long long type; };
 template <> struct CountOf<4> { typedef int type; };
 
 // All lanes measure from one near value: they fold as plain sums.
-template <class T, int count> struct Lanes<Moments<T>, count> {
+template <class T, int count> struct Lanes<Shifted<T>, count> {
     typedef typename CountOf<sizeof(T)>::type Count;
     static const long long limit = 256;
     bool started;
     T shift, sum[count], squares[count];
     Count taken[count];
-    __device__ void clear(const Moments<T>&) {
+    __device__ void clear(const Shifted<T>&) {
         started = false;
         for (int l = 0; l < count; ++l) sum[l] = squares[l] = T(0), taken[l] = 0;
     }
@@ -269,7 +269,7 @@ template <class T, int count> struct Lanes<Moments<T>, count> {
         for (; from < stop; from += count) {
             QUERN_INDEPENDENT
             for (int l = 0; l < count; ++l) {
-                const Moments<T> x = at(from + l);
+                const Shifted<T> x = at(from + l);
                 const T off = x.count != 0 ? x.shift - near : T(0);
                 sum[l] += off;
                 squares[l] += off * off;
@@ -292,7 +292,7 @@ template <class T, int count> struct Lanes<Moments<T>, count> {
         for (; end - k >= width; k += width) {
             QUERN_INDEPENDENT
             for (int l = 0; l < width; ++l) {
-                const Moments<T> x = dense(k + l);
+                const Shifted<T> x = dense(k + l);
                 const T off = x.count != 0 ? x.shift - near : T(0);
                 sums[l] += off;
                 of_squares[l] += off * off;
@@ -300,7 +300,7 @@ template <class T, int count> struct Lanes<Moments<T>, count> {
             }
         }
         for (int l = 0; k < end; k += step, l += step) {
-            const Moments<T> x = dense(k);
+            const Shifted<T> x = dense(k);
             const T off = x.count != 0 ? x.shift - near : T(0);
             sums[l] += off;
             of_squares[l] += off * off;
@@ -308,22 +308,22 @@ template <class T, int count> struct Lanes<Moments<T>, count> {
         }
         for (int l = 0; l < count; ++l) sum[l] += sums[l * step], squares[l] += of_squares[l * step], taken[l] += takes[l * step];
     }
-    template <class Join> __device__ Moments<T> fold(const Join&) {
+    template <class Join> __device__ Shifted<T> fold(const Join&) {
         const auto plus = [](const auto& a, const auto& b) { return a + b; };
-        Moments<T> all;
-        all.count = fold_lanes<count>(taken, plus);
+        Shifted<T> all;
+        all.count = static_cast<int>(fold_lanes<count>(taken, plus));
         all.shift = shift;
         all.sum = fold_lanes<count>(sum, plus);
         all.squares = fold_lanes<count>(squares, plus);
-        return all.count == 0 ? Moments<T>() : all;
+        return all.count == 0 ? Shifted<T>() : all;
     }
 };
 
 #ifdef QUERN_HAS_COMPLEX
-template <class T, int count> struct Lanes<ComplexMoments<T>, count> {
+template <class T, int count> struct Lanes<OfParts<Shifted<T>>, count> {
     static const long long limit = 256;
-    Lanes<Moments<T>, count> real, imag;
-    __device__ void clear(const ComplexMoments<T>&) { real.clear(Moments<T>()), imag.clear(Moments<T>()); }
+    Lanes<Shifted<T>, count> real, imag;
+    __device__ void clear(const OfParts<Shifted<T>>&) { real.clear(Shifted<T>()), imag.clear(Shifted<T>()); }
     template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
         real.take([&](long long j) { return at(j).real; }, from, stop, join);
         imag.take([&](long long j) { return at(j).imag; }, from, stop, join);
@@ -332,8 +332,8 @@ template <class T, int count> struct Lanes<ComplexMoments<T>, count> {
     __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
         take([&](long long j) { return dense(j * step); }, from, stop, join);
     }
-    template <class Join> __device__ ComplexMoments<T> fold(const Join& join) {
-        ComplexMoments<T> all;
+    template <class Join> __device__ OfParts<Shifted<T>> fold(const Join& join) {
+        OfParts<Shifted<T>> all;
         all.real = real.fold(join), all.imag = imag.fold(join);
         return all;
     }
@@ -362,26 +362,26 @@ template <class T, int most> struct Columns<complex<T>, most> {
 #endif
 
 // Each column measures from its own first value.
-template <class T, int most> struct Columns<Moments<T>, most> {
+template <class T, int most> struct Columns<Shifted<T>, most> {
     typedef typename CountOf<sizeof(T)>::type Count;
     T shift[most], sum[most], squares[most];
     Count taken[most];
-    __device__ void clear(long long count, const Moments<T>&) {
+    __device__ void clear(long long count, const Shifted<T>&) {
         for (long long j = 0; j < count; ++j) shift[j] = sum[j] = squares[j] = T(0), taken[j] = 0;
     }
-    template <class Join> __device__ void add(long long j, const Moments<T>& x, const Join&) { put(j, x); }
+    template <class Join> __device__ void add(long long j, const Shifted<T>& x, const Join&) { put(j, x); }
     template <class Join>
-    __device__ void add(long long j, const Moments<T>& a, const Moments<T>& b, const Moments<T>& c, const Moments<T>& d, const Join&) {
+    __device__ void add(long long j, const Shifted<T>& a, const Shifted<T>& b, const Shifted<T>& c, const Shifted<T>& d, const Join&) {
         put(j, a), put(j, b), put(j, c), put(j, d);
     }
-    __device__ void put(long long j, const Moments<T>& x) {
+    __device__ void put(long long j, const Shifted<T>& x) {
         const T near = taken[j] == 0 ? x.shift : shift[j], off = x.count != 0 ? x.shift - near : T(0);
         shift[j] = near;
         sum[j] += off;
         squares[j] += off * off;
         taken[j] += static_cast<Count>(x.count);
     }
-    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join&) { // as combined()
+    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join&) { // measured from the mean of both
         QUERN_INDEPENDENT
         for (long long j = 0; j < count; ++j) {
             const T a = static_cast<T>(taken[j]), b = static_cast<T>(other.taken[j]), of_a = a > T(0) ? a : T(1), of_b = b > T(0) ? b : T(1),
@@ -394,17 +394,17 @@ template <class T, int most> struct Columns<Moments<T>, most> {
             taken[j] += other.taken[j];
         }
     }
-    __device__ Moments<T> get(long long j) const {
-        Moments<T> x;
-        x.count = taken[j], x.shift = shift[j], x.sum = sum[j], x.squares = squares[j];
+    __device__ Shifted<T> get(long long j) const {
+        Shifted<T> x;
+        x.count = static_cast<int>(taken[j]), x.shift = shift[j], x.sum = sum[j], x.squares = squares[j];
         return x;
     }
 };
 
 #ifdef QUERN_HAS_COMPLEX
-template <class T, int most> struct Columns<ComplexMoments<T>, most> {
-    typedef ComplexMoments<T> X;
-    Columns<Moments<T>, most> real, imag;
+template <class T, int most> struct Columns<OfParts<Shifted<T>>, most> {
+    typedef OfParts<Shifted<T>> X;
+    Columns<Shifted<T>, most> real, imag;
     __device__ void clear(long long count, const X& none) { real.clear(count, none.real), imag.clear(count, none.imag); }
     template <class Join> __device__ void add(long long j, const X& x, const Join&) { real.put(j, x.real), imag.put(j, x.imag); }
     template <class Join> __device__ void add(long long j, const X& a, const X& b, const X& c, const X& d, const Join& join) {
