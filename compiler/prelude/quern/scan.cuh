@@ -122,6 +122,14 @@ template <class T> struct Ledger {
 #pragma unroll
         for (int k = 0; k < words; ++k) place[k] = 1ull << 32 | held[k];
     }
+    __device__ bool has_told(unsigned long long step) const { // its last word, at least
+        return totals[step * words + words - 1] >> 32;
+    }
+    __device__ void wait_total(unsigned long long step) const {
+        unsigned long long word;
+        do word = totals[step * words + words - 1];
+        while (!(word >> 32));
+    }
     __device__ void tell_total(unsigned long long step, const T& total) const { tell(totals + step * words, total); }
     __device__ T wait_before(unsigned long long step) const {
         unsigned int held[words];
@@ -187,7 +195,15 @@ template <class T> struct Ledger {
         const unsigned int lane = threadIdx.x & 31, count = static_cast<unsigned int>(past - value);
         Index first = lane < count ? 0 : steps;
         T carry = T();
-        while (__any_sync(0xffffffffu, first < steps))
+#ifdef __QUERN_HOST__
+        Index seen = first;
+#endif
+        while (__any_sync(0xffffffffu, first < steps)) {
+#ifdef __QUERN_HOST__ // A block that only looks makes way for those that have not begun; one whose lanes talk does not.
+            const Ledger own(room, steps, values, value + (lane < count ? lane : 0));
+            if (seen < steps) own.wait_total(seen);
+            while (seen < steps && own.has_told(seen)) ++seen;
+#endif
             for (unsigned int k = 0; k < count; ++k) {
                 Index from = value_of(first, k);
                 if (from >= steps) continue;
@@ -198,6 +214,7 @@ template <class T> struct Ledger {
                     carry = behind;
                 }
             }
+        }
     }
 };
 
