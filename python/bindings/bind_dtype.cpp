@@ -204,6 +204,17 @@ PyObject* dims_tuple(const Dims& dims) noexcept {
     return tuple;
 }
 
+bool read_axes(py::handle object, std::vector<std::int64_t>& axes) {
+    if (object.is_none())
+        return false;
+    if (PyTuple_Check(object.ptr()))
+        for (const py::handle item : object)
+            axes.push_back(to_int(item, "axis"));
+    else
+        axes.push_back(to_int(object, "axis"));
+    return true;
+}
+
 char to_order(py::handle object, char otherwise) {
     if (object.is_none())
         return otherwise;

@@ -7,6 +7,7 @@
 #include <pybind11/numpy.h>
 
 #include <optional>
+#include <vector>
 
 namespace quern::python {
 
@@ -24,6 +25,8 @@ namespace quern::python {
 [[nodiscard]] Dims to_dims(pybind11::handle object, const char* what = "shape");
 [[nodiscard]] PyObject* dims_tuple(const Dims& dims) noexcept; // a new reference
 [[nodiscard]] std::int64_t to_int(pybind11::handle object, const char* what);
+// axis=: an int or a tuple of ints, appended to `axes`; false for None, which is all axes.
+[[nodiscard]] bool read_axes(pybind11::handle object, std::vector<std::int64_t>& axes);
 
 // 'C', 'F', 'A' or 'K', in either case; None is `otherwise`. Throws ValueError.
 [[nodiscard]] char to_order(pybind11::handle object, char otherwise);

@@ -19,16 +19,8 @@ py::object run(const Array& a, const Array& q, const py::object& axis, const std
                bool gpu_layout, int splits, bool explain) {
     QuantileCall call;
     std::vector<std::int64_t> axes;
-    if (!axis.is_none()) {
-        call.all_axes = false;
-        if (PyTuple_Check(axis.ptr())) {
-            for (const py::handle item : axis)
-                axes.push_back(to_int(item.ptr(), "axis"));
-        } else {
-            axes.push_back(to_int(axis.ptr(), "axis"));
-        }
-        call.axes = axes;
-    }
+    call.all_axes = !read_axes(axis, axes);
+    call.axes = axes;
     const auto found = find_method(method);
     if (!found)
         throw ValueError("there is no method named '" + method + "'");

@@ -87,24 +87,13 @@ struct Keywords {
     ReductionCall call;
     std::vector<std::int64_t> axes;
 
-    void read_axes(PyObject* value) {
-        if (value == Py_None)
-            return;
-        call.all_axes = false;
-        if (PyTuple_Check(value)) {
-            for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value); ++k)
-                axes.push_back(to_int(PyTuple_GET_ITEM(value, k), "axis"));
-        } else {
-            axes.push_back(to_int(value, "axis"));
-        }
-        call.axes = axes;
-    }
     void read(const ReductionSpec& spec, PyObject* names, PyObject* const* values) {
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k) {
             PyObject* name = PyTuple_GET_ITEM(names, k);
             PyObject* value = values[k];
             if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) {
-                read_axes(value);
+                call.all_axes = !read_axes(value, axes);
+                call.axes = axes;
             } else if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0) {
                 const int truth = PyObject_IsTrue(value);
                 if (truth < 0)

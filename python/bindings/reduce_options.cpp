@@ -32,16 +32,8 @@ const Array* array_or_null(const py::object& object, const char* what) {
 }
 
 ReadReduceOptions::ReadReduceOptions(const ReduceOptions& options) {
-    if (!options.axis.is_none()) {
-        call.all_axes = false;
-        if (PyTuple_Check(options.axis.ptr())) {
-            for (const py::handle item : options.axis)
-                axes.push_back(to_int(item, "axis"));
-        } else {
-            axes.push_back(to_int(options.axis, "axis"));
-        }
-        call.axes = axes;
-    }
+    call.all_axes = !read_axes(options.axis, axes);
+    call.axes = axes;
     call.keepdims = options.keepdims;
     call.ddof = options.ddof;
     if (!options.dtype.is_none())

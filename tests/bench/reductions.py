@@ -73,8 +73,7 @@ def by_torch(cell: Cell, array: Any) -> Call:
             view if axis is not None else view.reshape(-1),
             axis if axis is not None else 0,  # type: ignore[arg-type]
         )
-    names = {"max": "amax", "std": "std"}
-    function = getattr(torch, names.get(cell.op, cell.op))
+    function = getattr(torch, "amax" if cell.op == "max" else cell.op)
     options: dict[str, Any] = {} if axis is None else {"dim": axis}
     if cell.op == "std":
         options["correction"] = 0

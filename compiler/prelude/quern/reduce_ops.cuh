@@ -261,6 +261,12 @@ template <class T, int count> struct Lanes<Shifted<T>, count> {
         started = false;
         for (int l = 0; l < count; ++l) sum[l] = squares[l] = T(0), taken[l] = 0;
     }
+    static __device__ void add(const Shifted<T>& x, T near, T& sum, T& squares, Count& taken) { // one value, or none
+        const T off = x.count != 0 ? x.shift - near : T(0);
+        sum += off;
+        squares += off * off;
+        taken += static_cast<Count>(x.count);
+    }
     template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join&) {
         for (long long k = from; !started && k < stop; ++k)
             if (at(k).count != 0) shift = at(k).shift, started = true;
@@ -269,11 +275,7 @@ template <class T, int count> struct Lanes<Shifted<T>, count> {
         for (; from < stop; from += count) {
             QUERN_INDEPENDENT
             for (int l = 0; l < count; ++l) {
-                const Shifted<T> x = at(from + l);
-                const T off = x.count != 0 ? x.shift - near : T(0);
-                sum[l] += off;
-                squares[l] += off * off;
-                taken[l] += static_cast<Count>(x.count);
+                add(at(from + l), near, sum[l], squares[l], taken[l]);
             }
         }
     }
@@ -292,19 +294,11 @@ template <class T, int count> struct Lanes<Shifted<T>, count> {
         for (; end - k >= width; k += width) {
             QUERN_INDEPENDENT
             for (int l = 0; l < width; ++l) {
-                const Shifted<T> x = dense(k + l);
-                const T off = x.count != 0 ? x.shift - near : T(0);
-                sums[l] += off;
-                of_squares[l] += off * off;
-                takes[l] += static_cast<Count>(x.count);
+                add(dense(k + l), near, sums[l], of_squares[l], takes[l]);
             }
         }
         for (int l = 0; k < end; k += step, l += step) {
-            const Shifted<T> x = dense(k);
-            const T off = x.count != 0 ? x.shift - near : T(0);
-            sums[l] += off;
-            of_squares[l] += off * off;
-            takes[l] += static_cast<Count>(x.count);
+            add(dense(k), near, sums[l], of_squares[l], takes[l]);
         }
         for (int l = 0; l < count; ++l) sum[l] += sums[l * step], squares[l] += of_squares[l * step], taken[l] += takes[l * step];
     }
