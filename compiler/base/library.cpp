@@ -136,6 +136,8 @@ SearchFolders search_folders(Place place) {
     SearchFolders folders;
     if (place == Place::driver)
         return {{}, {"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib"}};
+    if (place == Place::system)
+        return {};
     for (const std::string& package : package_folders()) {
         folders.before.push_back(package + "/lib");
         folders.before.push_back(package);

@@ -12,7 +12,7 @@
 
 namespace quern {
 
-enum class Place : std::uint8_t { toolkit, driver, ours };
+enum class Place : std::uint8_t { toolkit, driver, system, ours };
 
 enum class VersionBy : std::uint8_t {
     packed,   // int f(int*): 13000 is 13.0
@@ -41,7 +41,7 @@ inline constexpr std::string_view cuda_remedy =
     "pip install 'quern[cuda13]' (or 'quern[cuda12]' for a driver older than 580), or set "
     "CUDA_PATH to a CUDA toolkit";
 
-inline constexpr std::array<LibraryRow, 11> library_table{{
+inline constexpr std::array<LibraryRow, 12> library_table{{
     {"cuda",
      Place::driver,
      {{{"libcuda.so.1", 0}, {"libcuda.so", 0}}},
@@ -113,6 +113,14 @@ inline constexpr std::array<LibraryRow, 11> library_table{{
      VersionBy::nccl,
      "ncclGetVersion",
      "pip install nvidia-nccl-cu13 (or -cu12); only several GPUs at once need it"},
+    {"blas",
+     Place::system,
+     {{{"libopenblas.so.0", 0}, {"libcblas.so.3", 0}, {"libblas.so.3", 0}}},
+     {},
+     VersionBy::text,
+     "openblas_get_config",
+     "only C++ programs without NumPy need it: NumPy brings a BLAS of its own; without any, matrix "
+     "products on the CPU are reductions"},
     {"quern_cc",
      Place::ours,
      {{{"libquern_cc.so", 0}}},

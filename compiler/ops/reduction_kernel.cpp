@@ -75,4 +75,33 @@ ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool ha
     return spec;
 }
 
+ReductionSpec product_spec(DType result, bool conjugate) {
+    const bool logical = result == DType::boolean,
+               in_float = result == DType::float16 || result == DType::bfloat16;
+    const std::string_view sum = row(in_float ? DType::float32 : result).spelling;
+    const auto element = [&](std::string_view name, bool conjugated) {
+        const std::string value = join("quern::convert<quern_sum>(", name, ")");
+        return conjugated ? join("conj(", value, ")") : value;
+    };
+    const std::string out = join(row(result).name, " z"),
+                      map = join(element("x", conjugate && row(result).kind == Kind::complex),
+                                 logical ? " && " : " * ", element("y", false)),
+                      preamble = join("typedef ", sum, " quern_sum;\ntypedef ",
+                                      row(result).spelling, " quern_result;");
+    ReductionText text;
+    text.in_params = "X x, Y y";
+    text.out_params = out;
+    text.map_expr = map;
+    text.reduce_expr = logical ? "a || b" : "a + b";
+    text.post_map_expr = "z = quern::convert<quern_result>(a)";
+    text.identity = logical ? "false" : "0";
+    text.name = "quern_product";
+    text.reduce_type = sum;
+    text.preamble = preamble;
+    ReductionSpec spec = make_reduction_spec(text);
+    spec.maps_anything = true;
+    spec.accumulator_bytes = static_cast<std::uint32_t>(in_float ? 4 : bytes_of(result));
+    return spec;
+}
+
 } // namespace quern

@@ -8,4 +8,8 @@ namespace quern {
 [[nodiscard]] ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types,
                                            bool has_where, bool has_initial);
 
+// Sums of products of two arrays, computed and stored as `result`: a bool is whether both hold
+// somewhere. With `conjugate`, of the first array's complex conjugate.
+[[nodiscard]] ReductionSpec product_spec(DType result, bool conjugate);
+
 } // namespace quern

@@ -4,6 +4,7 @@
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_error.h"
+#include "python/bindings/bind_product.h"
 #include "python/bindings/bind_ufunc.h"
 
 #include <string>
@@ -54,6 +55,11 @@ PyObject* in_place_power(PyObject* self, PyObject* exponent, PyObject*) {
     return raise(self, exponent, self);
 }
 
+PyObject* multiply_matrices(PyObject* a, PyObject* b) { return matmul_operator(a, b, nullptr); }
+PyObject* in_place_matrices(PyObject* self, PyObject* other) {
+    return matmul_operator(self, other, self);
+}
+
 PyObject* compare(PyObject* a, PyObject* b, int op) {
     static constexpr std::array ufuncs{Ufunc::less,      Ufunc::less_equal, Ufunc::equal,
                                        Ufunc::not_equal, Ufunc::greater,    Ufunc::greater_equal};
@@ -66,9 +72,11 @@ py::object from_numpy(const Self&, const py::object& ufunc, const std::string& m
                       const py::args& inputs, const py::kwargs& options) {
     const py::object name = ufunc.attr("__name__");
     const std::optional<Ufunc> ours = ufunc_named(name.cast<std::string>());
-    if (!ours)
+    const py::object object =
+        ours ? py::reinterpret_borrow<py::object>(ufunc_object(*ours))
+             : py::getattr(py::module_::import("quern._products"), name, py::none());
+    if (object.is_none())
         return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-    const py::object object = py::reinterpret_borrow<py::object>(ufunc_object(*ours));
     return (method == "__call__" ? object : object.attr(method.c_str()))(*inputs, **options);
 }
 
@@ -86,6 +94,8 @@ std::vector<PyType_Slot> operator_slots() {
         slot(Py_nb_true_divide, binary<Ufunc::divide>),
         slot(Py_nb_floor_divide, binary<Ufunc::floor_divide>),
         slot(Py_nb_remainder, binary<Ufunc::remainder>),
+        slot(Py_nb_matrix_multiply, multiply_matrices),
+        slot(Py_nb_inplace_matrix_multiply, in_place_matrices),
         slot(Py_nb_divmod, binary<Ufunc::divmod>),
         slot(Py_nb_power, power),
         slot(Py_nb_lshift, binary<Ufunc::left_shift>),

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, module) {
     bind_scan(module);
     bind_ufunc(module);
     bind_quantile(module);
+    bind_product(module);
     bind_raw_kernel(module);
     bind_raw_module(module);
 #endif

@@ -70,6 +70,7 @@ from quern._creation import (
     zeros,
     zeros_like,
 )
+from quern._einsum import einsum, einsum_path
 from quern._errors import (
     CompileError,
     DriverError,
@@ -104,6 +105,19 @@ from quern._order import (
     quantile,
 )
 from quern._packages import package_folders as _package_folders
+from quern._products import (
+    cross,
+    dot,
+    inner,
+    kron,
+    matmul,
+    matvec,
+    outer,
+    tensordot,
+    vdot,
+    vecdot,
+    vecmat,
+)
 from quern._reductions import (
     all,
     amax,
@@ -272,6 +286,19 @@ __all__ = [
     "zeros",
     "zeros_like",
     *_core.ufuncs,
+    "cross",
+    "dot",
+    "einsum",
+    "einsum_path",
+    "inner",
+    "kron",
+    "matmul",
+    "matvec",
+    "outer",
+    "tensordot",
+    "vdot",
+    "vecdot",
+    "vecmat",
 ]
 
 from_dlpack = _core.from_dlpack

@@ -216,3 +216,16 @@ CUresult cuEventElapsedTime(float* ms, CUevent start_handle, CUevent end_handle)
 }
 
 } // namespace quern::host
+
+namespace quern {
+
+CUresult launch_host_work(CUstream stream, void (*function)(const void*),
+                          std::shared_ptr<const void> data) {
+    return host::with_stream(stream, [&](host::Stream& its) {
+        return host::state().streams.submit(
+            its, CU_GRAPH_NODE_TYPE_KERNEL, [&] { function(data.get()); },
+            [&](bool) -> host::Work { return [function, data] { function(data.get()); }; });
+    });
+}
+
+} // namespace quern

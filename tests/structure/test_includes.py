@@ -33,7 +33,8 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "runtime/memory": ("runtime/stream",),
     "runtime/array": ("runtime/memory",),
     "runtime/texture": ("runtime/array",),
-    "runtime/kernel": ("runtime/texture",),
+    "runtime/blas": ("runtime/array",),
+    "runtime/kernel": ("runtime/texture", "runtime/blas"),
     "python/bindings": ("runtime/kernel", "compiler"),
 }
 

@@ -1,0 +1,143 @@
+// CBLAS on the CPU: that of a library which is in the process already (NumPy's OpenBLAS), else one
+// of the system's. Calls are made in stream order.
+#include "compiler/base/library.h"
+#include "compiler/base/text.h"
+#include "runtime/blas/providers.h"
+#include "runtime/driver/check.h"
+#include "runtime/host/host_driver.h"
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <dlfcn.h>
+#include <link.h>
+
+namespace quern::cblas {
+namespace {
+
+constexpr int row_major = 101, as_it_is = 111, transposed = 112;
+
+// cblas_?gemm with integers of 32 or 64 bits; factors by value for real dtypes, by address for
+// complex ones.
+template <class Int, class Factor, class Item>
+using Function = void (*)(int, int, int, Int, Int, Int, Factor, const Item*, Int, const Item*, Int,
+                          Factor, Item*, Int);
+
+struct Blas {
+    std::string path;
+    bool wide = false; // integers of 64 bits
+    void* s = nullptr;
+    void* d = nullptr;
+    void* c = nullptr;
+    void* z = nullptr;
+};
+
+struct Spelling {
+    std::string_view before, after;
+    bool wide;
+};
+constexpr std::array spellings{Spelling{"scipy_cblas_", "64_", true},
+                               Spelling{"cblas_", "64_", true}, Spelling{"scipy_cblas_", "", false},
+                               Spelling{"cblas_", "", false}};
+
+bool bind(Blas& blas, const Library& library) {
+    for (const Spelling& spelling : spellings) {
+        const auto find = [&](const char* name) {
+            return library.symbol(join(spelling.before, name, spelling.after).c_str());
+        };
+        blas = {library.path(), spelling.wide, find("sgemm"),
+                find("dgemm"),  find("cgemm"), find("zgemm")};
+        if (blas.s != nullptr && blas.d != nullptr && blas.c != nullptr && blas.z != nullptr)
+            return true;
+    }
+    return false;
+}
+
+// Paths of the loaded libraries that may be a BLAS by their names.
+std::vector<std::string> loaded_candidates() {
+    std::vector<std::string> paths;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* into) {
+            const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+            const std::string_view file = path.substr(path.rfind('/') + 1);
+            if (file.find("blas") != file.npos && file.find("libcublas") == file.npos)
+                static_cast<std::vector<std::string>*>(into)->emplace_back(path);
+            return 0;
+        },
+        &paths);
+    return paths;
+}
+
+const Blas* find_blas() {
+    static const Blas* const found = []() -> const Blas* {
+        auto blas = std::make_unique<Blas>();
+        for (const std::string& path : loaded_candidates())
+            if (void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+                handle != nullptr && bind(*blas, Library(handle, path)))
+                return blas.release();
+        if (const Library library = load_library("blas"); library && bind(*blas, library))
+            return blas.release();
+        return nullptr;
+    }();
+    return found;
+}
+
+template <class Int, class Factor, class Item>
+void run(void* function, const Gemm& product, Factor one, Factor zero) {
+    const auto call = reinterpret_cast<Function<Int, Factor, Item>>(function);
+    const auto at = [&](const GemmMatrix& matrix, std::int64_t offset) {
+        return reinterpret_cast<Item*>(matrix.address) + offset;
+    };
+    const auto side = [](const GemmMatrix& matrix) {
+        return matrix.transposed ? transposed : as_it_is;
+    };
+    for (GemmWalk walk(product.batch, product.batch.size()); !walk.done(); walk.next())
+        call(row_major, side(product.a), side(product.b), static_cast<Int>(product.m),
+             static_cast<Int>(product.n), static_cast<Int>(product.k), one, at(product.a, walk.a()),
+             static_cast<Int>(product.a.pitch), at(product.b, walk.b()),
+             static_cast<Int>(product.b.pitch), zero, at(product.c, walk.c()),
+             static_cast<Int>(product.c.pitch));
+}
+
+template <class Int> void run(const Blas& blas, const Gemm& product) {
+    static constexpr double one[2] = {1, 0}, zero[2] = {0, 0};
+    static constexpr float one_float[2] = {1, 0}, zero_float[2] = {0, 0};
+    switch (product.dtype) {
+    case DType::float32:
+        return run<Int, float, float>(blas.s, product, 1, 0);
+    case DType::float64:
+        return run<Int, double, double>(blas.d, product, 1, 0);
+    case DType::complex64:
+        return run<Int, const void*, float[2]>(blas.c, product, one_float, zero_float);
+    default:
+        return run<Int, const void*, double[2]>(blas.z, product, one, zero);
+    }
+}
+
+} // namespace
+
+bool has(DType dtype) {
+    const bool served = dtype == DType::float32 || dtype == DType::float64 ||
+                        dtype == DType::complex64 || dtype == DType::complex128;
+    return served && find_blas() != nullptr;
+}
+
+const std::string& path() {
+    static const std::string none;
+    const Blas* blas = find_blas();
+    return blas == nullptr ? none : blas->path;
+}
+
+void gemm(Device& device, CUstream stream, const Gemm& product) {
+    const auto call = [](const void* data) {
+        const Blas& blas = *find_blas();
+        const Gemm& work = *static_cast<const Gemm*>(data);
+        blas.wide ? run<std::int64_t>(blas, work) : run<int>(blas, work);
+    };
+    check(device.api(), launch_host_work(stream, call, std::make_shared<const Gemm>(product)),
+          "multiply matrices");
+}
+
+} // namespace quern::cblas
