@@ -17,6 +17,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
 #include <map>
 #include <mutex>
@@ -125,6 +126,14 @@ struct CallsOneAtATime : llvm::PassInfoMixin<CallsOneAtATime> {
         return false;
     }
 };
+
+// A small structure goes by value as a short vector: <2 x float> for complex<float>. The loop
+// vectoriser takes no loop with vectors in it, so they are taken apart first.
+llvm::ScalarizerPass apart() {
+    llvm::ScalarizerPassOptions options;
+    options.ScalarizeLoadStore = true;
+    return llvm::ScalarizerPass(options);
+}
 
 // What one thread does stands in every lane there: pairs for the other vectoriser are hard to find,
 // and it looks for them long.
@@ -307,6 +316,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     llvm::PassBuilder builder(&machine, tuning, std::nullopt, &before_passes);
     builder.registerVectorizerStartEPCallback(
         [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+            passes.addPass(apart());
             passes.addPass(CallsOneAtATime());
         });
     builder.registerOptimizerLastEPCallback(

@@ -432,5 +432,27 @@ TEST(Accuracy, VectorsAsWideAsTheCpuLikes) {
     EXPECT_TRUE(calls("x86-64-v4+avx512vpopcntdq", "_ZGVeN16v_expf"));
 }
 
+// Two floats go by value as one short vector; a loop that hands them on is vectorised all the same.
+TEST(Accuracy, VectorsOfSmallStructures) {
+    const auto compiled = [](const std::string& type, const std::string& body) {
+        return compile({"struct Pair { float a, b; };\n"
+                        "__device__ Pair of(Pair p) { return Pair{expf(p.a), expf(p.b)}; }\n"
+                        "__device__ float of(float p) { return expf(p); }\n"
+                        "extern \"C\" __global__ void k(const " +
+                        type + "* x, " + type +
+                        "* y, int n) {\n"
+                        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+                        body + "}\n"});
+    };
+    const auto calls = [](const Compiled& made) {
+        EXPECT_EQ(made.status, QUERN_CC_OK) << made.log;
+        return made.object.find("_ZGV") != std::string::npos;
+    };
+    if (!calls(compiled("float", "    if (i < n) y[i] = of(x[i]);\n")))
+        GTEST_SKIP() << "this system has no libmvec";
+    EXPECT_TRUE(calls(compiled("Pair", "    if (i < n) y[i] = of(x[i]);\n")));
+    EXPECT_TRUE(calls(compiled("Pair", "    if (i < n) { const Pair p = x[i]; y[i] = of(p); }\n")));
+}
+
 } // namespace
 } // namespace quern::test
