@@ -25,7 +25,8 @@ bool is_fixed(const llvm::Value* value, const llvm::Loop& loop) {
                        [&](const llvm::Use& operand) { return is_fixed(operand.get(), loop); });
 }
 
-// A load that asks anew each round, also spelled as an atomic operation that changes nothing; or a
+// A load that asks anew each round, also spelled as an atomic operation that changes nothing, or
+// one that takes the same word again and again until it finds there what it waits for; or another
 // compare-and-swap, which as a rule succeeds unless another worker interferes.
 Watch watched(const llvm::Instruction& instruction, const llvm::Loop& loop) {
     if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
@@ -36,15 +37,20 @@ Watch watched(const llvm::Instruction& instruction, const llvm::Loop& loop) {
                    : Watch::nothing;
     if (const auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
         const auto* operand = llvm::dyn_cast<llvm::Constant>(change->getValOperand());
+        if (change->getOperation() == llvm::AtomicRMWInst::Xchg)
+            return operand && is_fixed(change->getPointerOperand(), loop) ? Watch::word
+                                                                          : Watch::exchange;
         return operand && operand->isNullValue() &&
-                       change->getOperation() != llvm::AtomicRMWInst::Xchg &&
                        change->getOperation() != llvm::AtomicRMWInst::And
                    ? Watch::word
                    : Watch::exchange;
     }
     if (const auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
-        return swap->getCompareOperand() == swap->getNewValOperand() ? Watch::word
-                                                                     : Watch::exchange;
+        return swap->getCompareOperand() == swap->getNewValOperand() ||
+                       (is_fixed(swap->getPointerOperand(), loop) &&
+                        is_fixed(swap->getCompareOperand(), loop))
+                   ? Watch::word
+                   : Watch::exchange;
     return Watch::nothing;
 }
 
@@ -119,11 +125,12 @@ bool may_stay(Values values, const Values& same, const llvm::Loop& loop, unsigne
 }
 
 // `while (k < n) if (ready[k]) ...k += step`: a round may end where it began, and what it looks at
-// is another thread's to write.
+// is another thread's to write. So it does where the exits ask about nothing that the loop carries:
+// `do { open = false; for (...) if (!ready[k]) open = true; } while (open);`.
 Watch stands_still(const llvm::Loop& loop, llvm::ArrayRef<llvm::Value*> conditions) {
-    const Values carried = asked_by_exits(loop, conditions);
-    if (carried.empty())
+    if (conditions.empty())
         return Watch::nothing;
+    const Values carried = asked_by_exits(loop, conditions);
     llvm::SmallVector<llvm::BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
     if (llvm::none_of(latches, [&](llvm::BasicBlock* latch) {

@@ -631,6 +631,52 @@ TEST_P(Waiting, ThreadsThatStandStillLetOthersGoOn) {
             ASSERT_EQ(before[i * 32 + t], sum);
 }
 
+// Rounds over all of a thread's work, again until nothing of it is left: what is missing is others'
+// to write, and no counter goes from round to round.
+TEST_P(Waiting, ThreadsThatLookAgainLetOthersGoOn) {
+    const DriverProgram program(source(R"(
+    extern "C" __global__ void heights(const int* up, volatile unsigned char* done, int* height, int n) {
+        bool open;
+        do {
+            open = false;
+            for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+                if (done[i]) continue;
+                if (up[i] == i) height[i] = 0;
+                else if (done[up[i]]) height[i] = height[up[i]] + 1;
+                else { open = true; continue; }
+                __threadfence();
+                done[i] = 1;
+            }
+        } while (open);
+    }
+    extern "C" __global__ void hand_on(int* box, int* taken) { // each takes what the next one puts
+        int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+        if (i + 1 < n)
+            if (i % 2) while (atomicCAS(&box[i + 1], 7, 8) != 7);
+            else while (atomicExch(&box[i + 1], 0) != 7);
+        taken[i] = i + 1 < n ? taken[i + 1] + 1 : 0;
+        __threadfence();
+        atomicExch(&box[i], 7);
+    })"));
+    const int n = 1500;
+    const auto places = random_ints(n, 8, 0, 1 << 20);
+    std::vector<int> up(n), wanted(n), height(n);
+    std::vector<unsigned char> done(n);
+    up[n - 1] = n - 1; // above everyone
+    for (int i = n - 2; i >= 0; --i) {
+        up[i] = i + 1 + places[i] % std::min(n - 1 - i, 9);
+        wanted[i] = wanted[up[i]] + 1;
+    }
+    ASSERT_EQ(program.launch("heights", {{3}, {64}}, up.data(), done.data(), height.data(), int(n)),
+              CUDA_SUCCESS);
+    EXPECT_EQ(height, wanted);
+
+    std::vector<int> box(200), taken(200);
+    ASSERT_EQ(program.launch("hand_on", {{4}, {50}}, box.data(), taken.data()), CUDA_SUCCESS);
+    for (int i = 0; i < 200; ++i)
+        ASSERT_EQ(taken[i], 199 - i);
+}
+
 TEST_P(Waiting, TrapsEndTheLaunchAndNothingElse) {
     const DriverProgram program(source(R"(
     extern "C" __global__ void fail(int* x, int at) {
