@@ -40,6 +40,9 @@ void answer_spaces(Program& program, llvm::TargetMachine& machine);
 void place_threads_and_shared(Program& program);
 inline constexpr unsigned first_position = 2; // the thunk's argument that is threadIdx.x
 
+// unspoken.cpp: for code that counts on warps to move in step without saying so.
+void keep_exchanges_in_step(Program& program);
+
 // leaders.cpp: what one lane writes for its warp is seen as on hardware that moves in step.
 void keep_leaders_in_step(Program& program);
 

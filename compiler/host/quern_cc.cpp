@@ -125,6 +125,7 @@ void compile(const Work& work, std::string_view precompiled, Result& result) {
     answer_spaces(program, *machine);
     place_carry(module);
     place_threads_and_shared(program);
+    keep_exchanges_in_step(program);
     keep_leaders_in_step(program);
     wait_for_stragglers(program);
     let_spinning_threads_wait(program);

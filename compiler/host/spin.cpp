@@ -2,6 +2,7 @@
 // after another here, so each round of such a loop lets the others go on.
 #include "compiler/host/passes.h"
 #include "compiler/host/reach.h"
+#include "compiler/host/waits.h"
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -175,13 +176,6 @@ bool may_spin(llvm::Function& function) {
     return false;
 }
 
-void forget_promises(llvm::Function& function) {
-    for (auto& instruction : llvm::instructions(function)) {
-        instruction.setMetadata(llvm::LLVMContext::MD_noalias, nullptr);
-        instruction.setMetadata(llvm::LLVMContext::MD_alias_scope, nullptr);
-    }
-}
-
 } // namespace
 
 void let_spinning_threads_wait(Program& program) {
@@ -209,9 +203,7 @@ void let_spinning_threads_wait(Program& program) {
                     "__quern_yield", llvm::Type::getVoidTy(program.module->getContext()));
                 for (auto* latch : latches)
                     llvm::IRBuilder<>(latch->getTerminator()).CreateCall(give_way);
-                if (!std::exchange(kernel.waits, true))
-                    for (auto* reached : reached_from(*kernel.thunk))
-                        forget_promises(*reached);
+                begin_to_wait(kernel);
             }
             functions.clear(*function, function->getName());
         }

@@ -7,7 +7,6 @@
 #include "compiler/host/thread_values.h"
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/PostDominators.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -26,23 +25,6 @@ bool is_barrier(const Instruction& instruction) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     return call && call->getCalledFunction() &&
            call->getCalledFunction()->getName() == "__quern_sync_block";
-}
-
-// The same for every thread, as far as its computation shows: constants, arguments, counters.
-bool is_common(const Value* value, const Values& threads,
-               llvm::SmallPtrSetImpl<const Value*>& seen) {
-    if (threads.contains(const_cast<Value*>(value)))
-        return false;
-    const auto* instruction = llvm::dyn_cast<Instruction>(value);
-    if (!instruction || !seen.insert(instruction).second)
-        return true;
-    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) // a parameter
-        return llvm::getUnderlyingObject(load->getPointerOperand()) ==
-               load->getFunction()->getArg(0);
-    if (instruction->mayReadOrWriteMemory() || llvm::isa<llvm::AllocaInst>(instruction))
-        return false;
-    return llvm::all_of(instruction->operands(),
-                        [&](const llvm::Use& use) { return is_common(use, threads, seen); });
 }
 
 bool comes_to_barrier(BasicBlock* from) {
@@ -126,8 +108,7 @@ void wait_for_stragglers(Program& program) {
             if (!load || load->isVolatile())
                 continue;
             const auto* variable = shared_variable(load->getPointerOperand(), arena);
-            llvm::SmallPtrSet<const Value*, 16> seen;
-            if (variable && is_common(load->getPointerOperand(), threads, seen) &&
+            if (variable && is_common(load->getPointerOperand(), threads) &&
                 !only_some_come(load->getParent(), tree, behind, threads))
                 find_stores(*load, variable, arena, stores);
         }

@@ -1,10 +1,35 @@
 // See thread_values.h.
 #include "compiler/host/thread_values.h"
 #include "compiler/host/passes.h"
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 
 namespace quern::host {
+namespace {
+
+bool is_common(const llvm::Value* value, const llvm::SmallPtrSetImpl<llvm::Value*>& threads,
+               llvm::SmallPtrSetImpl<const llvm::Value*>& seen) {
+    if (threads.contains(const_cast<llvm::Value*>(value)))
+        return false;
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (!instruction || !seen.insert(instruction).second)
+        return true;
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) // a parameter
+        return llvm::getUnderlyingObject(load->getPointerOperand()) ==
+               load->getFunction()->getArg(0);
+    if (instruction->mayReadOrWriteMemory() || llvm::isa<llvm::AllocaInst>(instruction))
+        return false;
+    return llvm::all_of(instruction->operands(),
+                        [&](const llvm::Use& use) { return is_common(use, threads, seen); });
+}
+
+} // namespace
+
+bool is_common(const llvm::Value* value, const llvm::SmallPtrSetImpl<llvm::Value*>& threads) {
+    llvm::SmallPtrSet<const llvm::Value*, 16> seen;
+    return is_common(value, threads, seen);
+}
 
 llvm::SmallPtrSet<llvm::Value*, 32> values_of_the_thread(llvm::Function& thunk) {
     llvm::SmallVector<llvm::Value*, 64> open = {thunk.getArg(first_position),

@@ -7,6 +7,8 @@ namespace quern::host {
 
 // What depends on the thread's own place.
 llvm::SmallPtrSet<llvm::Value*, 32> values_of_the_thread(llvm::Function& thunk);
+// The same for every thread, as far as its computation shows: constants, arguments, counters.
+bool is_common(const llvm::Value* value, const llvm::SmallPtrSetImpl<llvm::Value*>& threads);
 // The variable in shared memory that an address lies in: where its way from the arena begins.
 const llvm::Value* shared_variable(const llvm::Value* pointer, const llvm::Value* arena);
 

@@ -3,6 +3,7 @@
 #include "compiler/host/waits.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/reach.h"
+#include <llvm/IR/InstIterator.h>
 
 namespace quern::host {
 namespace {
@@ -20,6 +21,21 @@ bool is_wait(const llvm::Function& function) {
     return function.isDeclaration() &&
            (name.starts_with("__quern_sync_") || name == "__quern_active_mask" ||
             name == "__quern_yield" || name == "__quern_leave_thread");
+}
+
+void begin_to_wait(Kernel& kernel) {
+    if (std::exchange(kernel.waits, true))
+        return;
+    for (auto* function : reached_from(*kernel.thunk)) {
+        if (function == kernel.thunk)
+            function->removeParamAttr(1, llvm::Attribute::NoAlias);
+        else
+            drop_promises(*function);
+        for (auto& instruction : llvm::instructions(*function)) {
+            instruction.setMetadata(llvm::LLVMContext::MD_noalias, nullptr);
+            instruction.setMetadata(llvm::LLVMContext::MD_alias_scope, nullptr);
+        }
+    }
 }
 
 void find_waiting_kernels(Program& program) {

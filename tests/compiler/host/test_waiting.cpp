@@ -307,6 +307,112 @@ TEST_P(Waiting, VolatileSharedMemoryKeepsWarpsInStep) {
         EXPECT_EQ(sums[b], std::accumulate(x.begin() + 256 * b, x.begin() + 256 * (b + 1), 0));
 }
 
+// The same without volatile: nothing says that a warp moves in step, and hardware does.
+TEST_P(Waiting, LanesExchangeWithoutAWord) {
+    const DriverProgram program(source(R"(
+    struct Mass { float x, weight; };
+    __device__ void operator+=(Mass& a, Mass b) { a.x += b.x; a.weight += b.weight; }
+    extern "C" __global__ void total(const int* x, int* sums) {
+        __shared__ int part[256];
+        int t = threadIdx.x;
+        part[t] = x[blockIdx.x * 256 + t];
+        __syncthreads();
+        for (int s = 128; s > 32; s >>= 1) {
+            if (t < s) part[t] += part[t + s];
+            __syncthreads();
+        }
+        if (t < 32) {
+            part[t] += part[t + 32]; part[t] += part[t + 16]; part[t] += part[t + 8];
+            part[t] += part[t + 4]; part[t] += part[t + 2]; part[t] += part[t + 1];
+        }
+        if (t == 0) sums[blockIdx.x] = part[0];
+    }
+    extern "C" __global__ void running(const int* x, int* sums) { // one warp's at a time, no barrier
+        extern __shared__ int row[];
+        int t = threadIdx.x, lane = t % 32;
+        row[t] = x[blockIdx.x * blockDim.x + t];
+        for (int by = 1; by < 32; by *= 2)
+            if (lane >= by) row[t] += row[t - by];
+        sums[blockIdx.x * blockDim.x + t] = row[t];
+    }
+    extern "C" __global__ void balance(const float* x, float* out) { // of 16 each
+        __shared__ Mass masses[64];
+        int t = threadIdx.x;
+        masses[t].x = x[t] * t; masses[t].weight = x[t];
+        masses[t] += masses[t ^ 8]; masses[t] += masses[t ^ 4];
+        for (int by = 2; by > 0; by /= 2) masses[t] += masses[t ^ by];
+        out[t] = masses[t].x / masses[t].weight;
+    }
+    extern "C" __global__ void least(const int* x, int* where) {
+        __shared__ int value[64], place[64];
+        int t = threadIdx.x;
+        value[t] = x[blockIdx.x * 64 + t]; place[t] = t;
+        __syncthreads();
+        if (t < 32) {
+            if (value[t + 32] < value[t]) { value[t] = value[t + 32]; place[t] = place[t + 32]; }
+            if (value[t + 16] < value[t]) { value[t] = value[t + 16]; place[t] = place[t + 16]; }
+            if (value[t + 8] < value[t]) { value[t] = value[t + 8]; place[t] = place[t + 8]; }
+            if (value[t + 4] < value[t]) { value[t] = value[t + 4]; place[t] = place[t + 4]; }
+            if (value[t + 2] < value[t]) { value[t] = value[t + 2]; place[t] = place[t + 2]; }
+            if (value[t + 1] < value[t]) { value[t] = value[t + 1]; place[t] = place[t + 1]; }
+        }
+        __syncthreads();
+        where[blockIdx.x * 64 + t] = place[0];
+    }
+    extern "C" __global__ void by_rank(const int* x, int* out) { // half a warp sorts in place
+        __shared__ int value[16], rank[16], most[16];
+        int t = threadIdx.x;
+        if (t < 16) {
+            value[t] = most[t] = x[blockIdx.x * 16 + t];
+            for (int by = 8; by > 0; by >>= 1)
+                if (t < by) most[t] = max(most[t], most[t + by]);
+            int below = 0;
+            for (int i = 0; i < 16; ++i) below += value[i] < value[t] || (value[i] == value[t] && i < t);
+            rank[t] = below;
+            int mine = value[t];
+            value[rank[t]] = most[0] - mine;
+        }
+        __syncthreads();
+        if (t < 16) out[blockIdx.x * 16 + t] = value[t];
+    })"));
+    const auto x = random_ints(256 * 5, 11, -99, 99);
+    std::vector<int> sums(5), running(x.size()), where(x.size()), sorted(x.size());
+    ASSERT_EQ(program.launch("total", {{5}, {256}}, x.data(), sums.data()), CUDA_SUCCESS);
+    for (int b = 0; b < 5; ++b)
+        EXPECT_EQ(sums[b], std::accumulate(x.begin() + 256 * b, x.begin() + 256 * (b + 1), 0));
+
+    ASSERT_EQ(program.launch("running", {{10}, {128}, 512}, x.data(), running.data()),
+              CUDA_SUCCESS);
+    for (std::size_t first = 0; first < x.size(); first += 32) {
+        std::vector<int> wanted(32);
+        std::partial_sum(x.begin() + first, x.begin() + first + 32, wanted.begin());
+        EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), running.begin() + first)) << first;
+    }
+
+    std::vector<float> weights(64), centres(64);
+    std::transform(x.begin(), x.begin() + 64, weights.begin(),
+                   [](int v) { return static_cast<float>(100 + v); });
+    ASSERT_EQ(program.launch("balance", {{1}, {64}}, weights.data(), centres.data()), CUDA_SUCCESS);
+    for (int t = 0; t < 64; ++t) {
+        double moment = 0, weight = 0;
+        for (int k = t / 16 * 16; k < t / 16 * 16 + 16; ++k)
+            moment += double(weights[k]) * k, weight += weights[k];
+        EXPECT_NEAR(centres[t], moment / weight, 1e-4);
+    }
+
+    ASSERT_EQ(program.launch("least", {{20}, {64}}, x.data(), where.data()), CUDA_SUCCESS);
+    for (int b = 0; b < 20; ++b)
+        EXPECT_EQ(x[64 * b + where[64 * b]], *std::min_element(&x[64 * b], &x[64 * b] + 64)) << b;
+
+    ASSERT_EQ(program.launch("by_rank", {{80}, {32}}, x.data(), sorted.data()), CUDA_SUCCESS);
+    for (int b = 0; b < 80; ++b) {
+        std::vector<int> wanted(x.begin() + 16 * b, x.begin() + 16 * (b + 1));
+        std::sort(wanted.begin(), wanted.end());
+        for (int i = 0, most = wanted[15]; i < 16; ++i)
+            EXPECT_EQ(sorted[16 * b + i], most - wanted[i]) << b;
+    }
+}
+
 // Each warp goes through a tree with one stack, which its first lane writes: no word says that the
 // others may read, but their votes keep them together.
 TEST_P(Waiting, WhatALeaderWritesItsWarpSees) {

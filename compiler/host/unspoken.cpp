@@ -1,0 +1,424 @@
+// Lanes that exchange values through shared memory without a word: `s[t] += s[t + 8]; s[t] += s[t +
+// 4];`. Without volatile or __syncwarp that is a race, which a warp that moves in step never loses,
+// and programs count on it. Where a kernel reads what its neighbour has just written, all its
+// stores to shared memory are made in step: the lanes gather before one writes what another may
+// still read, and again before one reads what another has written.
+#include "compiler/host/passes.h"
+#include "compiler/host/thread_values.h"
+#include "compiler/host/waits.h"
+#include <llvm/ADT/MapVector.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+
+namespace quern::host {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Instruction;
+using llvm::Value;
+
+constexpr std::int64_t warp_lanes = 32;
+
+// The same computation, if perhaps written twice.
+bool is_same(const Value* a, const Value* b, unsigned depth = 6) {
+    if (a == b)
+        return true;
+    const auto *one = llvm::dyn_cast<Instruction>(a), *other = llvm::dyn_cast<Instruction>(b);
+    if (depth == 0 || !one || !other || !one->isSameOperationAs(other) ||
+        one->mayReadOrWriteMemory() || llvm::isa<llvm::PHINode, llvm::AllocaInst>(one))
+        return false;
+    for (unsigned i = 0; i < one->getNumOperands(); ++i)
+        if (!is_same(one->getOperand(i), other->getOperand(i), depth - 1))
+            return false;
+    return true;
+}
+
+// A sum of values, each so many times, and a number.
+struct Sum {
+    llvm::SmallVector<std::pair<const Value*, std::int64_t>, 4> parts;
+    std::int64_t number = 0;
+
+    void add(const Value* value, std::int64_t times) {
+        for (auto& part : parts)
+            if (is_same(part.first, value)) {
+                part.second += times;
+                if (part.second == 0)
+                    parts.erase(&part);
+                return;
+            }
+        if (times != 0)
+            parts.emplace_back(value, times);
+    }
+    void add(const Sum& other, std::int64_t times) {
+        for (const auto& part : other.parts)
+            add(part.first, part.second * times);
+        number += other.number * times;
+    }
+};
+
+// Lanes differ in `thread & 31` as they do in `thread`.
+void take_apart(const Value* value, std::int64_t times, Sum& sum, unsigned depth = 12) {
+    if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) {
+        if (constant->getBitWidth() <= 64)
+            sum.number += times * constant->getSExtValue();
+        return;
+    }
+    const auto* step = llvm::dyn_cast<Instruction>(value);
+    if (!step || depth == 0)
+        return sum.add(value, times);
+    if (llvm::isa<llvm::SExtInst, llvm::ZExtInst, llvm::TruncInst>(step))
+        return take_apart(step->getOperand(0), times, sum, depth - 1);
+    const auto* factor = step->getNumOperands() == 2
+                             ? llvm::dyn_cast<llvm::ConstantInt>(step->getOperand(1))
+                             : nullptr;
+    if (factor && factor->getBitWidth() > 64)
+        factor = nullptr;
+    switch (step->getOpcode()) {
+    case Instruction::Add:
+    case Instruction::Sub:
+        take_apart(step->getOperand(0), times, sum, depth - 1);
+        return take_apart(step->getOperand(1),
+                          step->getOpcode() == Instruction::Add ? times : -times, sum, depth - 1);
+    case Instruction::Mul:
+        if (factor)
+            return take_apart(step->getOperand(0), times * factor->getSExtValue(), sum, depth - 1);
+        break;
+    case Instruction::Shl:
+        if (factor && factor->getZExtValue() < 32)
+            return take_apart(step->getOperand(0),
+                              times * (std::int64_t{1} << factor->getZExtValue()), sum, depth - 1);
+        break;
+    case Instruction::And:
+        if (factor && (factor->getValue() + 1).isPowerOf2())
+            return take_apart(step->getOperand(0), times, sum, depth - 1);
+        break;
+    case Instruction::URem:
+    case Instruction::SRem:
+        if (factor && factor->getValue().isPowerOf2())
+            return take_apart(step->getOperand(0), times, sum, depth - 1);
+        break;
+    default:
+        break;
+    }
+    sum.add(value, times);
+}
+
+Sum address_of(const Value* pointer, const Value* arena, const llvm::DataLayout& data) {
+    Sum sum;
+    while (pointer != arena) {
+        const auto* step = llvm::cast<llvm::GEPOperator>(pointer);
+        llvm::MapVector<Value*, llvm::APInt> variable;
+        llvm::APInt number(64, 0);
+        if (!step->collectOffset(data, 64, variable, number)) {
+            sum.add(pointer, 1);
+            break;
+        }
+        sum.number += number.getSExtValue();
+        for (const auto& [value, times] : variable)
+            take_apart(value, times.getSExtValue(), sum);
+        pointer = step->getPointerOperand();
+    }
+    return sum;
+}
+
+const Value* without_casts(const Value* value) {
+    while (const auto* cast = llvm::dyn_cast<llvm::CastInst>(value))
+        value = cast->getOperand(0);
+    return value;
+}
+
+// A distance between lanes: a small number, or a counter of all threads that goes by such numbers
+// or by factors.
+bool is_distance(const Value* value, std::int64_t most) {
+    if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value))
+        return number->getValue().sgt(0) && number->getValue().slt(most);
+    const auto* counter = llvm::dyn_cast<llvm::PHINode>(value);
+    if (!counter)
+        return false;
+    bool steps = false;
+    for (const auto& incoming : counter->incoming_values()) {
+        const auto* step = llvm::dyn_cast<llvm::BinaryOperator>(incoming.get());
+        if (!step || without_casts(step->getOperand(0)) != counter)
+            continue;
+        const auto* by = llvm::dyn_cast<llvm::ConstantInt>(step->getOperand(1));
+        if (!by)
+            return false;
+        steps = true;
+        if ((step->getOpcode() == Instruction::Add || step->getOpcode() == Instruction::Sub) &&
+            by->getValue().abs().sge(most))
+            return false;
+    }
+    return steps;
+}
+
+class Exchanges {
+  public:
+    Exchanges(llvm::Function& thunk, const llvm::SmallPtrSetImpl<Value*>& threads)
+        : arena_(thunk.getArg(1)), data_(thunk.getParent()->getDataLayout()), threads_(threads) {
+        for (auto& instruction : llvm::instructions(thunk)) {
+            ++steps_left_;
+            const auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
+            if (!pointer || instruction.isVolatile() || instruction.isAtomic())
+                continue;
+            if (const auto* variable = shared_variable(pointer, arena_))
+                accesses_[&instruction] = {variable, address_of(pointer, arena_, data_)};
+        }
+        steps_left_ *= 64;
+    }
+
+    [[nodiscard]] bool writes() const {
+        return llvm::any_of(
+            accesses_, [](const auto& access) { return llvm::isa<llvm::StoreInst>(access.first); });
+    }
+
+    // Does the kernel read a neighbour's place behind a store to its own, with no word between?
+    bool found() {
+        for (const auto& [from, access] : accesses_)
+            if (llvm::isa<llvm::StoreInst>(from))
+                for (const auto* to : behind(*from))
+                    if (llvm::isa<llvm::LoadInst>(to) && is_neighbours(access.address, at(to)))
+                        return true;
+        return false;
+    }
+
+    // Which stores may overwrite what others have yet to read, and which ones others then read.
+    void look_at_all() {
+        for (const auto& [from, access] : accesses_)
+            for (const auto* to : behind(*from)) {
+                if (llvm::isa<llvm::StoreInst>(from) == llvm::isa<llvm::StoreInst>(to) ||
+                    is_own(access.address, at(to)))
+                    continue;
+                if (llvm::isa<llvm::StoreInst>(from))
+                    read_later.insert(from);
+                else
+                    read_before.insert(to);
+            }
+    }
+
+    // Not in the way of stores that are made together.
+    [[nodiscard]] bool is_aside(const Instruction& instruction, const Instruction& store) const {
+        const auto access = accesses_.find(&instruction);
+        return access == accesses_.end() ? !waits_here(instruction)
+                                         : llvm::isa<llvm::StoreInst>(instruction) ||
+                                               is_own(at(&store), access->second.address);
+    }
+
+    static bool waits_here(const Instruction& instruction) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        return call && call->getCalledFunction() && is_wait(*call->getCalledFunction());
+    }
+
+    llvm::SmallPtrSet<const Instruction*, 16> read_later, read_before;
+
+  private:
+    struct Access {
+        const Value* variable = nullptr;
+        Sum address;
+    };
+
+    [[nodiscard]] const Sum& at(const Instruction* access) const {
+        return accesses_.find(access)->second.address;
+    }
+
+    // The accesses to the same variable that a thread comes to behind `from`, nobody met between.
+    llvm::SmallVector<const Instruction*, 8> behind(const Instruction& from) {
+        const auto* variable = accesses_.find(&from)->second.variable;
+        llvm::SmallVector<const Instruction*, 8> found;
+        llvm::SmallVector<const Instruction*, 16> open = {from.getNextNode()};
+        llvm::SmallPtrSet<const BasicBlock*, 32> seen;
+        while (!open.empty()) {
+            const auto* at = open.pop_back_val();
+            const auto* block = at->getParent();
+            for (; at && !waits_here(*at); at = at->getNextNode()) {
+                if (steps_left_ == 0)
+                    return {};
+                --steps_left_;
+                const auto access = accesses_.find(at);
+                if (access != accesses_.end() && access->second.variable == variable)
+                    found.push_back(at);
+            }
+            if (!at)
+                for (const auto* next : llvm::successors(block))
+                    if (seen.insert(next).second)
+                        open.push_back(&*next->begin());
+        }
+        return found;
+    }
+
+    // What of an address is the thread's, and the least distance between two threads there.
+    std::int64_t split(const Sum& address, Sum& own, Sum& common) const {
+        std::int64_t least = 0;
+        common.number = address.number;
+        for (const auto& [value, times] : address.parts)
+            if (threads_.contains(const_cast<Value*>(value))) {
+                own.add(value, times);
+                least = least == 0 ? std::abs(times) : std::min(least, std::abs(times));
+            } else {
+                common.add(value, times);
+            }
+        return least;
+    }
+
+    [[nodiscard]] bool is_own(const Sum& one, const Sum& other) const {
+        Sum own, common, difference = other;
+        const auto least = split(one, own, common);
+        difference.add(one, -1);
+        return difference.parts.empty() && std::abs(difference.number) < least;
+    }
+
+    [[nodiscard]] bool is_neighbours(const Sum& store, const Sum& load) const {
+        Sum own, common, load_own, load_common;
+        const auto least = split(store, own, common);
+        if (least == 0)
+            return false;
+        split(load, load_own, load_common);
+        Sum by = load_own; // what the two differ by
+        by.add(own, -1);
+        Sum rest = load_common;
+        rest.add(common, -1);
+        if (by.parts.empty() && rest.parts.empty())
+            return std::abs(rest.number) >= least && std::abs(rest.number) < warp_lanes * least;
+        if (by.parts.empty() && rest.parts.size() == 1) {
+            const auto& [counter, times] = rest.parts.front();
+            return times % least == 0 && is_distance(counter, warp_lanes * least / std::abs(times));
+        }
+        if (by.parts.size() != 2 || !rest.parts.empty())
+            return false;
+        for (unsigned i = 0; i < 2; ++i) { // t ^ 8 instead of t
+            const auto& [mixed, times] = by.parts[i];
+            const auto* mix = llvm::dyn_cast<llvm::BinaryOperator>(mixed);
+            if (!mix || mix->getOpcode() != Instruction::Xor || by.parts[1 - i].second != -times)
+                continue;
+            for (unsigned side = 0; side < 2; ++side) {
+                Sum plain;
+                take_apart(mix->getOperand(side), 1, plain);
+                if (plain.parts.size() == 1 && is_same(plain.parts[0].first, by.parts[1 - i].first))
+                    return is_distance(mix->getOperand(1 - side), warp_lanes);
+            }
+        }
+        return false;
+    }
+
+    const Value* arena_;
+    const llvm::DataLayout& data_;
+    const llvm::SmallPtrSetImpl<Value*>& threads_;
+    llvm::MapVector<const Instruction*, Access> accesses_;
+    std::uint64_t steps_left_ = 0; // so that the work grows with the kernel
+};
+
+class Words {
+  public:
+    explicit Words(llvm::Module& module) {
+        auto& context = module.getContext();
+        auto* number = llvm::Type::getInt32Ty(context);
+        auto* wide = llvm::Type::getInt64Ty(context);
+        gather_ = module.getOrInsertFunction("__quern_active_mask",
+                                             llvm::FunctionType::get(number, {}, false));
+        meet_ = module.getOrInsertFunction(
+            "__quern_sync_warp",
+            llvm::FunctionType::get(wide, {number, number, wide, number}, false));
+        for (auto* callee : {gather_.getCallee(), meet_.getCallee()}) {
+            auto* function = llvm::cast<llvm::Function>(callee);
+            function->setConvergent();
+            function->setDoesNotThrow();
+        }
+    }
+    // Lanes that are here wait for each other.
+    void gather(Instruction* before) const { llvm::IRBuilder<>(before).CreateCall(gather_); }
+    // The whole warp, as far as it comes here.
+    void meet(Instruction* before) const {
+        llvm::IRBuilder<> build(before);
+        build.CreateCall(
+            meet_, {build.getInt32(0), build.getInt32(~0U), build.getInt64(0), build.getInt32(0)});
+    }
+
+  private:
+    llvm::FunctionCallee gather_, meet_;
+};
+
+// Stores that follow each other, nothing read between that others may write, are one.
+void gather_around_stores(BasicBlock& block, const Exchanges& exchanges, const Words& words) {
+    llvm::SmallVector<std::pair<Instruction*, Instruction*>, 8> runs;
+    for (auto& instruction : block) {
+        if (exchanges.read_later.contains(&instruction) ||
+            exchanges.read_before.contains(&instruction)) {
+            if (!runs.empty() && runs.back().second)
+                runs.back().second = &instruction;
+            else
+                runs.emplace_back(&instruction, &instruction);
+        } else if (!runs.empty() && runs.back().second &&
+                   !exchanges.is_aside(instruction, *runs.back().first)) {
+            runs.emplace_back(nullptr, nullptr);
+        }
+    }
+    for (const auto& [first, last] : runs) {
+        if (!first)
+            continue;
+        bool before = false, later = false;
+        for (auto* at = first; at != last->getNextNode(); at = at->getNextNode()) {
+            before |= exchanges.read_before.contains(at);
+            later |= exchanges.read_later.contains(at);
+        }
+        if (before)
+            words.gather(first);
+        if (later)
+            words.gather(last->getNextNode());
+    }
+}
+
+// Where those come together again who pass `block` by.
+void find_meetings(BasicBlock* block, const llvm::DominatorTree& tree,
+                   const llvm::PostDominatorTree& behind,
+                   const llvm::SmallPtrSetImpl<Value*>& threads,
+                   llvm::SmallSetVector<BasicBlock*, 8>& found) {
+    for (const auto* node = tree.getNode(block); node && node->getIDom(); node = node->getIDom()) {
+        auto* from = node->getIDom()->getBlock();
+        const auto* branch = llvm::dyn_cast<llvm::BranchInst>(from->getTerminator());
+        if (!branch || !branch->isConditional() || behind.dominates(block, from) ||
+            is_common(branch->getCondition(), threads))
+            continue;
+        if (const auto* meeting = behind.getNode(from)->getIDom(); meeting && meeting->getBlock())
+            found.insert(meeting->getBlock());
+    }
+}
+
+} // namespace
+
+void keep_exchanges_in_step(Program& program) {
+    for (auto& kernel : program.kernels) {
+        auto& thunk = *kernel.thunk;
+        const auto threads_before = values_of_the_thread(thunk);
+        if (!Exchanges(thunk, threads_before).writes())
+            continue;
+        llvm::FunctionAnalysisManager analyses;
+        llvm::PassBuilder().registerFunctionAnalyses(analyses);
+        llvm::FunctionPassManager passes; // or every value would hide behind a variable
+        passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+        passes.run(thunk, analyses);
+
+        const auto threads = values_of_the_thread(thunk);
+        Exchanges exchanges(thunk, threads);
+        if (!exchanges.found())
+            continue;
+        exchanges.look_at_all();
+        const llvm::DominatorTree tree(thunk);
+        const llvm::PostDominatorTree behind(thunk);
+        llvm::SmallSetVector<BasicBlock*, 8> meetings;
+        for (const auto* store : exchanges.read_later)
+            find_meetings(const_cast<BasicBlock*>(store->getParent()), tree, behind, threads,
+                          meetings);
+        const Words words(*program.module);
+        for (auto& block : thunk)
+            gather_around_stores(block, exchanges, words);
+        for (auto* block : meetings)
+            words.meet(&*block->getFirstInsertionPt());
+        begin_to_wait(kernel);
+    }
+}
+
+} // namespace quern::host
