@@ -16,14 +16,33 @@ namespace {
 enum class Watch { nothing, exchange, word }; // what decides whether a loop goes on
 
 // The same in every round: nothing of it is optimised yet, so it may be computed inside the loop.
-bool is_fixed(const llvm::Value* value, const llvm::Loop& loop) {
+// If it must be `unread`, memory that is read there counts as different.
+bool is_fixed(const llvm::Value* value, const llvm::Loop& loop, bool unread = false) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     if (!instruction || !loop.contains(instruction))
         return true;
-    if (llvm::isa<llvm::PHINode>(instruction) || instruction->mayWriteToMemory())
+    if (llvm::isa<llvm::PHINode>(instruction) || instruction->mayWriteToMemory() ||
+        (unread && instruction->mayReadFromMemory()))
         return false;
-    return std::all_of(instruction->op_begin(), instruction->op_end(),
-                       [&](const llvm::Use& operand) { return is_fixed(operand.get(), loop); });
+    return std::all_of(
+        instruction->op_begin(), instruction->op_end(),
+        [&](const llvm::Use& operand) { return is_fixed(operand.get(), loop, unread); });
+}
+
+// Done twice, it changes nothing more.
+bool settles(llvm::AtomicRMWInst::BinOp change) {
+    switch (change) {
+    case llvm::AtomicRMWInst::Xchg:
+    case llvm::AtomicRMWInst::And:
+    case llvm::AtomicRMWInst::Or:
+    case llvm::AtomicRMWInst::Max:
+    case llvm::AtomicRMWInst::Min:
+    case llvm::AtomicRMWInst::UMax:
+    case llvm::AtomicRMWInst::UMin:
+        return true;
+    default:
+        return false;
+    }
 }
 
 // A load that asks anew each round, also spelled as an atomic operation that changes nothing, or
@@ -38,25 +57,51 @@ Watch watched(const llvm::Instruction& instruction, const llvm::Loop& loop) {
                    : Watch::nothing;
     if (const auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
         const auto* operand = llvm::dyn_cast<llvm::Constant>(change->getValOperand());
-        if (change->getOperation() == llvm::AtomicRMWInst::Xchg)
-            return operand && is_fixed(change->getPointerOperand(), loop) ? Watch::word
-                                                                          : Watch::exchange;
-        return operand && operand->isNullValue() &&
-                       change->getOperation() != llvm::AtomicRMWInst::And
+        const bool same = operand && operand->isNullValue() &&
+                          change->getOperation() != llvm::AtomicRMWInst::Xchg &&
+                          change->getOperation() != llvm::AtomicRMWInst::And;
+        return same || (settles(change->getOperation()) &&
+                        is_fixed(change->getPointerOperand(), loop) &&
+                        is_fixed(change->getValOperand(), loop, true))
                    ? Watch::word
                    : Watch::exchange;
     }
     if (const auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
         return swap->getCompareOperand() == swap->getNewValOperand() ||
                        (is_fixed(swap->getPointerOperand(), loop) &&
-                        is_fixed(swap->getCompareOperand(), loop))
+                        is_fixed(swap->getCompareOperand(), loop, true))
                    ? Watch::word
                    : Watch::exchange;
     return Watch::nothing;
 }
 
-Watch decides(llvm::Value* condition, const llvm::Loop& loop) {
-    llvm::SmallVector<llvm::Value*, 16> open = {condition};
+using Values = llvm::SmallVector<llvm::Value*, 8>;
+
+// The conditions by which a thread comes to `place` from here or from there.
+void ask_the_way(llvm::BasicBlock* place, const llvm::DominatorTree& tree, Values& open) {
+    const auto* above = tree.getNode(place)->getIDom();
+    llvm::SmallVector<llvm::BasicBlock*, 8> blocks(llvm::predecessors(place));
+    llvm::SmallPtrSet<llvm::BasicBlock*, 16> seen;
+    while (above && !blocks.empty()) {
+        auto* block = blocks.pop_back_val();
+        if (!seen.insert(block).second)
+            continue;
+        if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+            branch && branch->isConditional())
+            open.push_back(branch->getCondition());
+        if (block != above->getBlock())
+            blocks.append(llvm::pred_begin(block), llvm::pred_end(block));
+    }
+}
+
+// A value that a thread brings from one of several places in the loop, not from the round before.
+bool is_chosen(const llvm::Instruction& value, const llvm::Loop& loop) {
+    return llvm::isa<llvm::PHINode>(value) && value.getParent() != loop.getHeader();
+}
+
+// What decides whether a loop goes on, through values and, given a tree, through the branches that
+// choose between them.
+Watch decides(Values open, const llvm::Loop& loop, const llvm::DominatorTree* tree) {
     llvm::SmallPtrSet<llvm::Value*, 16> seen;
     Watch found = Watch::nothing;
     while (!open.empty()) {
@@ -64,23 +109,24 @@ Watch decides(llvm::Value* condition, const llvm::Loop& loop) {
         if (!instruction || !loop.contains(instruction) || !seen.insert(instruction).second)
             continue;
         found = std::max(found, watched(*instruction, loop));
+        if (tree && is_chosen(*instruction, loop))
+            ask_the_way(instruction->getParent(), *tree, open);
         if (!llvm::isa<llvm::LoadInst>(instruction))
-            for (auto& operand : instruction->operands())
-                open.push_back(operand);
+            open.append(instruction->op_begin(), instruction->op_end());
     }
     return found;
 }
 
-using Values = llvm::SmallVector<llvm::Value*, 8>;
-
 // What the loop carries from round to round and its exits ask about.
-Values asked_by_exits(const llvm::Loop& loop, llvm::ArrayRef<llvm::Value*> conditions) {
-    Values open(conditions), carried;
+Values asked_by_exits(const llvm::Loop& loop, Values open, const llvm::DominatorTree* tree) {
+    Values carried;
     llvm::SmallPtrSet<llvm::Value*, 16> seen;
     while (!open.empty()) {
         auto* instruction = llvm::dyn_cast<llvm::Instruction>(open.pop_back_val());
         if (!instruction || !loop.contains(instruction) || !seen.insert(instruction).second)
             continue;
+        if (tree && is_chosen(*instruction, loop))
+            ask_the_way(instruction->getParent(), *tree, open);
         if (llvm::isa<llvm::PHINode>(instruction) && instruction->getParent() == loop.getHeader())
             carried.push_back(instruction);
         else
@@ -126,12 +172,13 @@ bool may_stay(Values values, const Values& same, const llvm::Loop& loop, unsigne
 }
 
 // `while (k < n) if (ready[k]) ...k += step`: a round may end where it began, and what it looks at
-// is another thread's to write. So it does where the exits ask about nothing that the loop carries:
+// is another thread's to write. So may all rounds whose exits ask about nothing that is carried:
 // `do { open = false; for (...) if (!ready[k]) open = true; } while (open);`.
-Watch stands_still(const llvm::Loop& loop, llvm::ArrayRef<llvm::Value*> conditions) {
-    if (conditions.empty())
+Watch stands_still(const llvm::Loop& loop, const Values& conditions,
+                   const llvm::DominatorTree* tree) {
+    const Values carried = asked_by_exits(loop, conditions, tree);
+    if (conditions.empty() || (carried.empty() && !tree))
         return Watch::nothing;
-    const Values carried = asked_by_exits(loop, conditions);
     llvm::SmallVector<llvm::BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
     if (llvm::none_of(latches, [&](llvm::BasicBlock* latch) {
@@ -155,7 +202,7 @@ Watch stands_still(const llvm::Loop& loop, llvm::ArrayRef<llvm::Value*> conditio
     return found;
 }
 
-Watch spins_on(const llvm::Loop& loop) {
+Watch spins_on(const llvm::Loop& loop, const llvm::DominatorTree& tree) {
     llvm::SmallVector<llvm::BasicBlock*, 4> exits;
     loop.getExitingBlocks(exits);
     Values conditions;
@@ -163,10 +210,13 @@ Watch spins_on(const llvm::Loop& loop) {
         if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
             branch && branch->isConditional())
             conditions.push_back(branch->getCondition());
-    Watch found = stands_still(loop, conditions);
-    for (auto* condition : conditions)
-        found = std::max(found, decides(condition, loop));
-    return found;
+    // An exchange that chooses the way need not be waited for: whoever fails tries again.
+    for (const auto* through : {&tree, static_cast<const llvm::DominatorTree*>(nullptr)})
+        if (const Watch found = std::max(stands_still(loop, conditions, through),
+                                         decides(conditions, loop, through));
+            found == Watch::word || !through)
+            return found;
+    return Watch::nothing;
 }
 
 bool may_spin(llvm::Function& function) {
@@ -194,7 +244,7 @@ void let_spinning_threads_wait(Program& program) {
             const llvm::DominatorTree tree(*function);
             const llvm::LoopInfo loops(tree);
             for (auto* loop : loops.getLoopsInPreorder()) {
-                const Watch watch = spins_on(*loop);
+                const Watch watch = spins_on(*loop, tree);
                 if (watch == Watch::nothing || (watch == Watch::exchange && !kernel.waits))
                     continue;
                 llvm::SmallVector<llvm::BasicBlock*, 4> latches;

@@ -156,6 +156,15 @@ bool is_distance(const Value* value, std::int64_t most) {
     return steps;
 }
 
+// A thread that goes along memory in rounds is at another place in each.
+bool goes_along(const Value* value, unsigned depth = 6) {
+    const auto* step = llvm::dyn_cast<Instruction>(value);
+    return step && (depth == 0 || llvm::isa<llvm::PHINode>(step) ||
+                    llvm::any_of(step->operands(), [&](const llvm::Use& use) {
+                        return goes_along(use.get(), depth - 1);
+                    }));
+}
+
 class Exchanges {
   public:
     Exchanges(llvm::Function& thunk, const llvm::SmallPtrSetImpl<Value*>& threads)
@@ -166,7 +175,9 @@ class Exchanges {
             if (!pointer || instruction.isVolatile() || instruction.isAtomic())
                 continue;
             if (const auto* variable = shared_variable(pointer, arena_))
-                accesses_[&instruction] = {variable, address_of(pointer, arena_, data_)};
+                accesses_[&instruction] = {
+                    variable, address_of(pointer, arena_, data_),
+                    std::int64_t(data_.getTypeStoreSize(llvm::getLoadStoreType(&instruction)))};
         }
         steps_left_ *= 64;
     }
@@ -181,7 +192,8 @@ class Exchanges {
         for (const auto& [from, access] : accesses_)
             if (llvm::isa<llvm::StoreInst>(from))
                 for (const auto* to : behind(*from))
-                    if (llvm::isa<llvm::LoadInst>(to) && is_neighbours(access.address, at(to)))
+                    if (llvm::isa<llvm::LoadInst>(to) &&
+                        is_neighbours(access, accesses_.find(to)->second))
                         return true;
         return false;
     }
@@ -219,6 +231,7 @@ class Exchanges {
     struct Access {
         const Value* variable = nullptr;
         Sum address;
+        std::int64_t bytes = 0;
     };
 
     [[nodiscard]] const Sum& at(const Instruction* access) const {
@@ -271,18 +284,26 @@ class Exchanges {
         return difference.parts.empty() && std::abs(difference.number) < least;
     }
 
-    [[nodiscard]] bool is_neighbours(const Sum& store, const Sum& load) const {
+    // Of a neighbour that may be as many lanes away as a warp has. Threads that lie `least` bytes
+    // apart may have several values there: only the same one counts.
+    [[nodiscard]] bool is_neighbours(const Access& store, const Access& load) const {
         Sum own, common, load_own, load_common;
-        const auto least = split(store, own, common);
-        if (least == 0)
+        const auto least = split(store.address, own, common);
+        if (least == 0 || llvm::any_of(store.address.parts, [&](const auto& part) {
+                return threads_.contains(const_cast<Value*>(part.first)) && goes_along(part.first);
+            }))
             return false;
-        split(load, load_own, load_common);
+        split(load.address, load_own, load_common);
         Sum by = load_own; // what the two differ by
         by.add(own, -1);
         Sum rest = load_common;
         rest.add(common, -1);
+        const std::int64_t within = (rest.number % least + least) % least;
+        if (std::abs(rest.number) >= warp_lanes * least ||
+            (within >= store.bytes && within + load.bytes <= least))
+            return false;
         if (by.parts.empty() && rest.parts.empty())
-            return std::abs(rest.number) >= least && std::abs(rest.number) < warp_lanes * least;
+            return std::abs(rest.number) >= least;
         if (by.parts.empty() && rest.parts.size() == 1) {
             const auto& [counter, times] = rest.parts.front();
             return times % least == 0 && is_distance(counter, warp_lanes * least / std::abs(times));
