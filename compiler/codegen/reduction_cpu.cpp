@@ -60,6 +60,17 @@ void ReductionEmitter::cpu_rows() {
     const std::string packs_limit = join("decltype(", own("lanes"), ")::limit");
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
     const bool brief = layout_.brief;
+    const std::string settle = lanes > 1 ? join("quern::settle(", own("sums"), ", ", own("lanes"),
+                                                ", ", own("packs"), " > 0, ", own("loose"), ", ",
+                                                own("loose_count"), " > 0, ", inner_join(), ");")
+                                         : join("if (", own("loose_count"), " > 0) ", own("sums"),
+                                                ".add(", widened(own("loose")), ");");
+    const auto start_over = [&] {
+        if (lanes > 1)
+            out_.line(own("packs"), " = 0;");
+        out_.line(own("loose"), " = ", inner_identity(), ";");
+        out_.line(own("loose_count"), " = 0;");
+    };
     unit_loop();
     split_axes(own("tile"), 0, n, "");
     for (const OperandRef& ref : inputs_)
@@ -72,7 +83,6 @@ void ReductionEmitter::cpu_rows() {
                   own("join"), ", ", identity(), ");");
     if (lanes > 1) {
         out_.line("quern::Lanes<", inner_type(), ", ", lanes, "> ", own("lanes"), ";");
-        out_.line(own("lanes"), ".clear(", inner_identity(), ");");
         out_.line(signed_, " ", own("packs"), " = 0;");
     }
     out_.line(inner_type(), " ", own("loose"), " = ", inner_identity(), ";");
@@ -105,6 +115,7 @@ void ReductionEmitter::cpu_rows() {
                   lanes, ", ", own("room"), " = ", packs_limit, " - ", own("packs"), ", ",
                   own("count"), " = ", own("whole"), " < ", own("room"), " ? ", own("whole"), " : ",
                   own("room"), ";");
+        out_.line("if (", own("packs"), " == 0) ", own("lanes"), ".clear(", inner_identity(), ");");
         out_.line(own("lanes"),
                   layout_.step > 1 ? join(".take_every<", int{layout_.step}, ">(", own("dense"))
                                    : join(".take(", own("at")),
@@ -114,10 +125,8 @@ void ReductionEmitter::cpu_rows() {
         out_.line(own("packs"), " += ", own("count"), ";");
         if (!brief) {
             out_.open("if (", own("packs"), " == ", packs_limit, ")");
-            out_.line(own("sums"), ".add(",
-                      widened(join(own("lanes"), ".fold(", inner_join(), ")")), ");");
-            out_.line(own("lanes"), ".clear(", inner_identity(), ");");
-            out_.line(own("packs"), " = 0;");
+            out_.line(settle);
+            start_over();
             out_.close();
         }
         out_.close();
@@ -126,30 +135,28 @@ void ReductionEmitter::cpu_rows() {
     out_.line("const ", signed_, " ", own("room"), " = ", own("to"), " - ", own("j"), " < ",
               loose_limit, " ? ", own("to"), " - ", own("j"), " : ", loose_limit, ", ", own("stop"),
               " = ", own("j"), " + ", own("room"), ";");
+    if (lanes > 1)
+        out_.line("QUERN_PLAIN");
     out_.line("for (; ", own("j"), " < ", own("stop"), "; ++", own("j"), ") ", own("loose"), " = ",
               inner_join(), "(", own("loose"), ", ", own("at"), "(", own("j"), "));");
     out_.line(own("loose_count"), " += ", own("room"), ";");
     if (!brief) {
         out_.open("if (", own("loose_count"), " >= ", loose_limit, ")");
-        out_.line(own("sums"), ".add(", widened(own("loose")), ");");
-        out_.line(own("loose"), " = ", inner_identity(), ";");
-        out_.line(own("loose_count"), " = 0;");
+        out_.line(settle);
+        start_over();
         out_.close();
     }
     out_.close();
     out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
-    const std::string folded = widened(join(own("lanes"), ".fold(", inner_join(), ")"));
     if (brief) {
+        const std::string folded = widened(join(own("lanes"), ".fold(", inner_join(), ")"));
         out_.line("_type_reduce ", own("all"), " = ", widened(own("loose")), ";");
         if (lanes > 1)
             out_.line("if (", own("packs"), " > 0) ", own("all"), " = ", own("loose_count"),
                       " > 0 ? ", own("join"), "(", folded, ", ", own("all"), ") : ", folded, ";");
     } else {
-        if (lanes > 1)
-            out_.line("if (", own("packs"), " > 0) ", own("sums"), ".add(", folded, ");");
-        out_.line("if (", own("loose_count"), " > 0) ", own("sums"), ".add(", widened(own("loose")),
-                  ");");
+        out_.line(settle);
         out_.line("const _type_reduce ", own("all"), " = ", own("sums"), ".total();");
     }
     out_.line(result(own("tile"), own("all")));

@@ -9,6 +9,7 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 
 namespace quern::host {
 namespace {
@@ -89,6 +90,10 @@ void inline_device_functions(Program& program) {
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, graph, modules);
     llvm::ModulePassManager passes;
+    // Clang keeps every name in memory; here that is mended once, and not in every copy.
+    passes.addPass(llvm::GlobalDCEPass());
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)));
     passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/true));
     passes.addPass(llvm::GlobalDCEPass());
     passes.run(module, modules);

@@ -202,8 +202,18 @@ bool calls_function(const llvm::Loop& loop) {
     return false;
 }
 
+// A short loop that was vectorised and then unrolled leaves its vectors to the loop around it.
+bool loads_vectors(const llvm::Loop& loop) {
+    for (const auto* block : loop.blocks())
+        for (const auto& instruction : *block)
+            if (llvm::isa<llvm::LoadInst>(instruction) && instruction.getType()->isVectorTy())
+                return true;
+    return false;
+}
+
 bool is_served(const llvm::Loop& loop) {
     return llvm::getBooleanLoopAttribute(&loop, "llvm.loop.isvectorized") || calls_function(loop) ||
+           loads_vectors(loop) ||
            (llvm::getOptionalIntLoopAttribute(&loop, "llvm.loop.vectorize.width") == 1 &&
             llvm::getBooleanLoopAttribute(&loop, "llvm.loop.unroll.disable"));
 }
@@ -239,7 +249,9 @@ class EmissionGate final : public llvm::OptPassGate {
 
   private:
     bool is_wanted(llvm::StringRef pass) const {
-        if (pass == "Loop Strength Reduction" && !program_.needs_reduction)
+        if ((pass == "Loop Strength Reduction" ||
+             pass == "Canonicalize Freeze Instructions in Loops") && // for it
+            !program_.needs_reduction)
             return false;
         return pass.contains("Instruction Selection") || !program_.budget.is_spent();
     }

@@ -12,6 +12,9 @@ template <class T, int count> struct Slots {
 
 #ifdef __QUERN_HOST__
 
+// Loops that have too few turns to be worth what compiling them well would take.
+#define QUERN_PLAIN _Pragma("clang loop vectorize(disable) unroll(disable)")
+
 // Values folded two by two as they come, like the carries of a binary counter: rounding errors grow with the logarithm of
 // their number.
 template <class T, class Join> struct Pairwise {
@@ -22,6 +25,7 @@ template <class T, class Join> struct Pairwise {
     __device__ Pairwise(const Join& how, const T& start) : join(how), identity(start), count(0) {}
     __device__ void add(T value) {
         int level = 0;
+        QUERN_PLAIN
         for (unsigned long long rest = count++; rest & 1; rest >>= 1) value = join(partial[level++], value);
         partial[level] = value;
     }
@@ -29,6 +33,7 @@ template <class T, class Join> struct Pairwise {
         T sum = identity;
         bool any = false;
         int level = 0;
+        QUERN_PLAIN
         for (unsigned long long rest = count; rest; rest >>= 1, ++level)
             if (rest & 1) {
                 sum = any ? join(partial[level], sum) : partial[level];
@@ -38,10 +43,23 @@ template <class T, class Join> struct Pairwise {
     }
 };
 
+// What lanes and single elements of a row have come to, where they have any. A function: each copy of it would take time to
+// compile.
+template <class T, class Join, class Lanes, class Inner, class InnerJoin>
+__device__ __noinline__ void settle(Pairwise<T, Join>& sums, Lanes& lanes, bool packs, const Inner& loose, bool any_loose, const InnerJoin& inner_join) {
+    if (packs) sums.add(static_cast<T>(lanes.fold(inner_join)));
+    if (any_loose) sums.add(static_cast<T>(loose));
+}
+
 // lanes[0] becomes the sum of all, two by two.
+#define QUERN_FOLD _Pragma("clang loop unroll(disable)")
+#define QUERN_FOLDED _Pragma("clang loop vectorize(assume_safety) interleave_count(1) unroll(disable)")
 template <int count, class T, class Join> __device__ inline T fold_lanes(T* lanes, const Join& join) {
-    for (int half = count / 2; half > 0; half /= 2)
+    QUERN_FOLD
+    for (int half = count / 2; half > 0; half /= 2) {
+        QUERN_FOLDED
         for (int k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
+    }
     return lanes[0];
 }
 

@@ -1,0 +1,150 @@
+// Values and where they stand, for argmax and its like: NaN before all, the first of equals wins.
+#pragma once
+#include "quern/reduce_ops.cuh"
+
+namespace quern {
+
+// A value and where it stands; the largest index: nowhere.
+template <class T, class Index = long long> struct Placed {
+    T value;
+    Index index;
+    static __device__ Index nowhere() { return static_cast<Index>((1ull << (8 * sizeof(Index) - 1)) - 1); }
+    __device__ Placed() : value(T(0)), index(nowhere()) {}
+    __device__ explicit Placed(const T& x) : value(x), index(nowhere()) {}
+    __device__ Placed(const T& x, long long at) : value(x), index(static_cast<Index>(at)) {}
+    template <class Other>
+    __device__ explicit Placed(const Placed<T, Other>& other)
+        : value(other.value), index(other.index == other.nowhere() ? nowhere() : static_cast<Index>(other.index)) {}
+    __device__ long long first_place() const { return index == nowhere() ? 0 : static_cast<long long>(index); }
+    __device__ long long place() const { return index == nowhere() ? -1 : static_cast<long long>(index); }
+    __device__ T value_or_nan() const { return index == nowhere() ? T(__uint_as_float(0x7fc00000u)) : value; }
+};
+// The same while one thread looks at values that fit an int or a float. Where it meets them from the first to the last
+// (`rising`) the first of equals needs no index. Of values that are all as bad as the start none is chosen: the first is.
+template <class V, bool largest, bool rising> struct Candidate {
+    V value;
+    int index;
+    static __device__ V worst(int) { return largest ? -0x7fffffff - 1 : 0x7fffffff; }
+    static __device__ V worst(float) { return largest ? Limits<float>::low() : Limits<float>::high(); }
+    __device__ Candidate() : value(worst(V())), index(0x7fffffff) {}
+    template <class T> __device__ Candidate(const T& x, long long at) : value(static_cast<V>(x)), index(static_cast<int>(at)) {}
+    template <class T> __device__ explicit Candidate(const Placed<T>&) : Candidate() {} // the start
+    template <class T> __device__ explicit operator Placed<T>() const {
+        if (index == 0x7fffffff) return Placed<T>(largest ? Limits<T>::low() : Limits<T>::high());
+        return Placed<T>(static_cast<T>(value), index);
+    }
+    __device__ Candidate or_better(const Candidate& b) const { // not <=: NaN is better than all but NaN
+        const bool better = !(largest ? b.value <= value : b.value >= value);
+        const bool first = !rising && (b.value == value || (is_nan(b.value) && is_nan(value))) && b.index < index;
+        return (better && !is_nan(value)) || first ? b : *this;
+    }
+};
+template <class V, bool rising> __device__ inline Candidate<V, true, rising> greatest(const Candidate<V, true, rising>& a, const Candidate<V, true, rising>& b) {
+    return a.or_better(b);
+}
+template <class V, bool rising> __device__ inline Candidate<V, false, rising> least(const Candidate<V, false, rising>& a, const Candidate<V, false, rising>& b) {
+    return a.or_better(b);
+}
+
+// NaN before all, then the better value, then the first.
+template <class P> __device__ inline P chosen(const P& a, const P& b, bool b_better) {
+    const bool b_wins = is_nan(b.value) ? !is_nan(a.value) || b.index < a.index
+                                        : b_better || (same(b.value, a.value) && b.index < a.index);
+    P winner; // by members: values in registers, never a choice of addresses
+    winner.value = b_wins ? b.value : a.value;
+    winner.index = b_wins ? b.index : a.index;
+    return winner;
+}
+template <class T, class I> __device__ inline Placed<T, I> greatest(const Placed<T, I>& a, const Placed<T, I>& b) {
+    return chosen(a, b, above(b.value, a.value));
+}
+template <class T, class I> __device__ inline Placed<T, I> least(const Placed<T, I>& a, const Placed<T, I>& b) {
+    return chosen(a, b, above(a.value, b.value));
+}
+
+#ifdef __QUERN_HOST__
+
+// Nothing is rounded: no need to join two by two.
+template <class T, class I, class Join> struct Pairwise<Placed<T, I>, Join> {
+    const Join& join;
+    Placed<T, I> best;
+    __device__ Pairwise(const Join& how, const Placed<T, I>& start) : join(how), best(start) {}
+    __device__ void add(const Placed<T, I>& value) { best = join(best, value); }
+    __device__ Placed<T, I> total() const { return best; }
+};
+
+// A block's best value is found without positions; only a block that beats all before is looked at again for the place.
+template <class T, class I, int count> struct Lanes<Placed<T, I>, count> {
+    typedef Placed<T, I> P;
+    static const int width = 256 / sizeof(T), block = 64 * width;
+    static const long long limit = 1ll << 60;
+    P best;
+    __device__ void clear(const P& identity) { best = identity; }
+    template <class At, class Join>
+    static __device__ __noinline__ void look_at(P& best, const At& at, long long from, long long stop, const Join& join) {
+        QUERN_PLAIN
+        for (; from < stop; ++from) best = join(best, at(from));
+    }
+    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
+        const bool upward = join(P(T(0), 0), P(T(1), 0)).value == T(1);
+        const auto better = [upward](const T a, const T b) -> T {
+            const bool b_wins = is_nan(b) | (!is_nan(a) & (upward ? above(b, a) : above(a, b)));
+            return b_wins ? b : a;
+        };
+        for (; stop - from >= 4 * width; from += block < stop - from ? block : (stop - from) / width * width) {
+            const long long end = from + (block < stop - from ? block : (stop - from) / width * width);
+            T top[width];
+            for (int l = 0; l < width; ++l) top[l] = at(from + l).value;
+            for (long long k = from + width; k < end; k += width) {
+                QUERN_INDEPENDENT
+                for (int l = 0; l < width; ++l) top[l] = better(top[l], at(k + l).value);
+            }
+            const T most = fold_lanes<width>(top, better);
+            if (join(best, P(most, P::nowhere() - 1)).index == best.index) continue;
+            for (long long k = from; k < end; k += width) { // the first part that has it
+                int hits = 0;
+                for (int l = 0; l < width; ++l) {
+                    const T x = at(k + l).value;
+                    hits |= same(x, most) | (is_nan(x) & is_nan(most));
+                }
+                if (!hits) continue;
+                const I before = best.index;
+                look_at(best, at, k, k + width, join);
+                if (best.index != before) break;
+            }
+        }
+        look_at(best, at, from, stop, join);
+    }
+    template <int step, class Dense, class Join>
+    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
+        take([&](long long j) { return dense(j * step); }, from, stop, join);
+    }
+    template <class Join> __device__ P fold(const Join&) { return best; }
+};
+
+template <class T, class I, int most> struct Columns<Placed<T, I>, most> {
+    typedef Placed<T, I> P;
+    T value[most];
+    I index[most];
+    __device__ void clear(long long count, const P& identity) {
+        for (long long j = 0; j < count; ++j) value[j] = identity.value, index[j] = identity.index;
+    }
+    template <class Join> __device__ void add(long long j, const P& x, const Join& join) { put(j, join(get(j), x)); }
+    template <class Join> __device__ void add(long long j, const P& a, const P& b, const P& c, const P& d, const Join& join) {
+        put(j, join(get(j), join(join(a, b), join(c, d))));
+    }
+    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
+        QUERN_INDEPENDENT
+        for (long long j = 0; j < count; ++j) put(j, join(get(j), other.get(j)));
+    }
+    __device__ void put(long long j, const P& x) { value[j] = x.value, index[j] = x.index; }
+    __device__ P get(long long j) const {
+        P x;
+        x.value = value[j], x.index = index[j];
+        return x;
+    }
+};
+
+#endif
+
+} // namespace quern
