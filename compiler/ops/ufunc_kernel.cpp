@@ -25,7 +25,8 @@ DType dtype_of(char letter) {
 
 bool is_narrow(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
-constexpr std::array<std::string_view, 2> operand_names{"a", "b"}, result_names{"r", "s"};
+constexpr std::array<std::string_view, 3> operand_names{"a", "b", "c"};
+constexpr std::array<std::string_view, 2> result_names{"r", "s"};
 
 // A result as it is stored: rounded to the loop's type first.
 std::string stored(DType computed, DType target, std::string_view value) {

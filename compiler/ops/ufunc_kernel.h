@@ -9,7 +9,7 @@
 
 namespace quern {
 
-inline constexpr std::size_t most_ufunc_operands = 4; // inputs and outputs
+inline constexpr std::size_t most_ufunc_inputs = 3, most_ufunc_operands = 4; // with outputs
 
 // The types that one loop computes in: "fi->f" by its letters.
 struct UfuncLoop {

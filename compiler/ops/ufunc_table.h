@@ -21,7 +21,7 @@ enum class Ufunc : std::uint8_t {
     conjugate, reciprocal, square, sqrt, cbrt, exp, exp2, expm1, log, log2, log10, log1p, sin,
     cos, tan, arcsin, arccos, arctan, sinh, cosh, tanh, arcsinh, arccosh, arctanh, degrees,
     radians, rad2deg, deg2rad, rint, floor, ceil, trunc, isnan, isinf, isfinite, signbit, spacing,
-    frexp, modf,
+    frexp, modf, clip, where,
 };
 
 // Loops: the types that an operation computes in, by NumPy's letters (X is bfloat16), in the order in which they are
@@ -54,7 +54,9 @@ inline constexpr std::string_view
     angles1 = R"(e->e f->f d->d)",
     signs1 = R"(e->? X->? f->? d->?)",
     parts1 = R"(e->ei X->Xi f->fi d->di)",
-    halves1 = R"(e->ee X->XX f->ff d->dd)";
+    halves1 = R"(e->ee X->XX f->ff d->dd)",
+    numbers3 = R"(???->? bbb->b BBB->B hhh->h HHH->H iii->i III->I lll->l LLL->L eee->e XXX->X fff->f ddd->d FFF->F DDD->D)",
+    choices3 = R"(???->? ?bb->b ?BB->B ?hh->h ?HH->H ?ii->i ?II->I ?ll->l ?LL->L ?ee->e ?XX->X ?ff->f ?dd->d ?FF->F ?DD->D)";
 } // namespace loops
 // clang-format on
 
@@ -63,8 +65,8 @@ enum class Identity : std::uint8_t { none, zero, one, minus_one, minus_infinity,
 struct UfuncRow {
     Ufunc id;
     std::string_view name, loops;
-    // Of a and b as the loop has them, two-byte floats in float; with two results a statement that
-    // sets r and s.
+    // Of a, b and c as the loop has them, two-byte floats in float; with two results a statement
+    // that sets r and s.
     std::string_view expression;
     Identity identity;
     // Its elements may be joined in any grouping; none: one by one, in order.
@@ -245,6 +247,10 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
              "Mantissa from 0.5 to 1 and exponent of 2."},
     UfuncRow{Ufunc::modf,          "modf",         halves1,      "quern::ufunc::modf(a, r, s)",            Identity::none,     std::nullopt,
              "Fractional and integral part, both with the argument's sign."},
+    UfuncRow{Ufunc::clip,          "clip",         numbers3,     "quern::ufunc::minimum(quern::ufunc::maximum(a, b), c)", Identity::none, std::nullopt,
+             "The first argument, not below the second nor above the third."},
+    UfuncRow{Ufunc::where,         "where",        choices3,     "a ? b : c",                              Identity::none,     std::nullopt,
+             "The second argument where the first is true, else the third.", true},
 }; }();
 // clang-format on
 

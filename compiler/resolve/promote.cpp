@@ -1,6 +1,7 @@
 // Promotion and casting as tables that a reader can check against NumPy; tests do, over all pairs.
 #include "compiler/resolve/promote.h"
 
+#include <algorithm>
 #include <array>
 
 namespace quern {
@@ -104,6 +105,14 @@ constexpr DType dtype_of(char letter) { return static_cast<DType>(letters.find(l
 
 DType result_type(DType a, DType b) noexcept {
     return dtype_of(promotion[index_of(a)][index_of(b)]);
+}
+
+DType result_type(std::span<const DType> dtypes) noexcept {
+    const auto higher = [](DType a, DType b) { return row(a).kind < row(b).kind; };
+    DType joined = *std::ranges::max_element(dtypes, higher);
+    for (const DType dtype : dtypes)
+        joined = result_type(joined, dtype);
+    return joined;
 }
 
 DType result_type(DType array, WeakScalar scalar) noexcept {

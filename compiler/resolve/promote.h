@@ -4,6 +4,7 @@
 #include "compiler/base/dtype.h"
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace quern {
@@ -11,6 +12,10 @@ namespace quern {
 // The dtype of `a + b` in NumPy for arrays of these dtypes. (numpy.result_type agrees wherever it
 // answers; for bfloat16 with float16 or with integers of 16 bits and more only the ufuncs do.)
 [[nodiscard]] DType result_type(DType a, DType b) noexcept;
+
+// Of several arrays together, at least one. Kinds are promoted from the highest down: int16, uint16
+// and float32 give float32 in any order.
+[[nodiscard]] DType result_type(std::span<const DType> dtypes) noexcept;
 
 // A Python scalar is weak: only its kind counts.
 enum class WeakScalar : std::uint8_t { boolean, integer, floating, complex };

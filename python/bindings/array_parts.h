@@ -55,10 +55,12 @@ void release_buffer(PyObject* self, Py_buffer* view);
 // Each attaches its methods to ndarray and its functions to the module.
 void bind_array_views(pybind11::module_& module, pybind11::handle type);
 void bind_array_values(pybind11::module_& module, pybind11::handle type);
+void bind_array_components(pybind11::handle type);
 void bind_array_reductions(pybind11::module_& module, pybind11::handle type);
 void bind_array_operators(pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
 void bind_array_interop(pybind11::handle type);
+void bind_array_joins(pybind11::module_& module);
 void bind_array_dlpack(pybind11::module_& module, pybind11::handle type);
 
 // A read-only property of an existing type.

@@ -11,9 +11,11 @@ void bind_array(pybind11::module_& module) {
     bind_array_reductions(module, type);
     bind_array_operators(type);
     bind_array_values(module, type);
+    bind_array_components(type);
     bind_array_interop(type);
     bind_array_dlpack(module, type);
     bind_array_makers(module);
+    bind_array_joins(module);
 }
 
 } // namespace quern::python

@@ -4,6 +4,7 @@
 #include "python/bindings/bind_output.h"
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/module.h"
+#include "runtime/driver/call_counts.h"
 #include "runtime/driver/check.h"
 
 #include <pybind11/stl.h>
@@ -218,6 +219,15 @@ Source: CuPy, `cupy.cuda.Device`.)")
         });
     module.def("device_names", &device_names, "Names of all devices; touches no context.");
     module.def("gpu_count", &gpu_count);
+    module.def(
+        "_call_counts",
+        [](const Device& device) {
+            const CallCounts counts = call_counts(device.api(), device.is_cpu());
+            return py::dict(py::arg("launches") = counts.launches,
+                            py::arg("copies") = counts.copies, py::arg("fills") = counts.fills,
+                            py::arg("waits") = counts.waits);
+        },
+        "What the device's driver was asked for since this was first called, for tests.");
     module.def(
         "driver_version",
         [] {

@@ -230,7 +230,7 @@ class Call {
     Ufunc ufunc_;
     const UfuncRow& row_;
     std::size_t nin_, nout_, count_ = 0;
-    std::array<Argument, 2> inputs_;
+    std::array<Argument, most_ufunc_inputs> inputs_;
     std::array<PyObject*, 2> given_{};
     Argument* huge_ = nullptr;
     Argument mask_;
@@ -323,9 +323,11 @@ PyObject* get_signature(PyObject*, void*) { Py_RETURN_NONE; }
 
 PyObject* get_doc(PyObject* self) {
     return attribute(self, [](const UfuncRow& row) {
-        const bool two = inputs_of(row) == 2;
-        const int nout = outputs_of(row);
-        return join(row.name, two ? "(x1, x2, /" : "(x, /",
+        const int nin = inputs_of(row), nout = outputs_of(row);
+        return join(row.name,
+                    nin == 3   ? "(x1, x2, x3, /"
+                    : nin == 2 ? "(x1, x2, /"
+                               : "(x, /",
                     nout == 2 ? ", out=(None, None)" : ", out=None",
                     ", *, where=True, casting='same_kind', order='K', dtype=None, subok=True)\n\n",
                     row.doc, "\n\nSource: NumPy, `numpy.", row.name, "`.");
@@ -370,7 +372,7 @@ PyObject* resolve_dtypes(PyObject* self, PyObject* dtypes) {
             const int nin = inputs_of(wanted), count = nin + outputs_of(wanted);
             if (!PyTuple_Check(dtypes) || PyTuple_GET_SIZE(dtypes) != count)
                 throw TypeError(join("The dtypes must be a tuple of ", count, " entries"));
-            std::array<UfuncInput, 2> inputs;
+            std::array<UfuncInput, most_ufunc_inputs> inputs;
             UfuncTypes types;
             for (int k = 0; k < count; ++k) {
                 const py::object item = given[py::int_(k)];
@@ -485,8 +487,8 @@ void bind_ufunc(py::module_& module) {
         throw py::error_already_set();
     ufunc_type = reinterpret_cast<PyTypeObject*>(type);
     module.attr("ufunc") = py::reinterpret_steal<py::object>(type);
-    Py_INCREF(type); // ours, for the life of the process
-    py::dict all;
+    Py_INCREF(type);       // ours, for the life of the process
+    py::dict all, wrapped; // those of three inputs stand behind functions of the same name
     for (const UfuncRow& wanted : ufunc_table) {
         PyObject* object = ufunc_type->tp_alloc(ufunc_type, 0);
         if (object == nullptr)
@@ -494,11 +496,12 @@ void bind_ufunc(py::module_& module) {
         reinterpret_cast<UfuncObject*>(object)->vectorcall = ufunc_vectorcall;
         reinterpret_cast<UfuncObject*>(object)->ufunc = wanted.id;
         objects[static_cast<std::size_t>(wanted.id)] = object;
-        all[py::str(wanted.name)] = py::handle(object);
+        (inputs_of(wanted) == 3 ? wrapped : all)[py::str(wanted.name)] = py::handle(object);
     }
     for (const UfuncAlias& alias : ufunc_aliases)
         all[py::str(alias.name)] = py::handle(ufunc_object(alias.id));
     module.attr("ufuncs") = all;
+    module.attr("wrapped_ufuncs") = wrapped;
     bind_ufunc_methods(module, type);
 }
 

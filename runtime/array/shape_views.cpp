@@ -171,6 +171,13 @@ Array view_dtype(const Array& array, DType dtype) {
                  array.writable());
 }
 
+Array complex_part(const Array& array, int part) {
+    const DType dtype = array.dtype() == DType::complex64 ? DType::float32 : DType::float64;
+    const std::uint64_t offset = part == 0 || array.size() == 0 ? 0 : bytes_of(dtype);
+    return Array(array.buffer(), array.address() + offset, dtype, array.shape(), array.strides(),
+                 array.writable());
+}
+
 ByteBounds byte_bounds(const Array& array) noexcept {
     ByteBounds bounds{array.address(), array.address()};
     if (array.size() == 0)

@@ -33,6 +33,9 @@ class AxisError : public Error {
 // The same bytes as another dtype; the last axis grows or shrinks when the sizes differ.
 [[nodiscard]] Array view_dtype(const Array& array, DType dtype);
 
+// The real (0) or imaginary (1) parts of complex elements.
+[[nodiscard]] Array complex_part(const Array& array, int part);
+
 // Axes. Negative ones count from the end.
 [[nodiscard]] Array transpose(const Array& array); // reverses all axes
 [[nodiscard]] Array transpose(const Array& array, std::span<const std::int64_t> axes);

@@ -87,7 +87,7 @@ TEST(Ufuncs, EveryWalkCompilesForGpus) {
     for (const UfuncRow& wanted : ufunc_table)
         for (const UfuncLoop& loop : loops_of(wanted)) {
             const int nin = inputs_of(wanted);
-            if (loop.refused || outputs_of(wanted) != 1)
+            if (loop.refused || nin > 2 || outputs_of(wanted) != 1)
                 continue;
             UfuncWalkForm form;
             form.ufunc = wanted.id;
