@@ -1,0 +1,371 @@
+"""Differences, slopes, areas and folds of sampled functions, under NumPy's names."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quern import _core, _reductions
+from quern._creation import asarray, ascontiguousarray, empty, empty_like
+from quern._elementwise import where
+from quern._manipulation import broadcast_to
+from quern._operands import (
+    as_array,
+    normalize_axis_index,
+    normalize_axis_tuple,
+    ufuncs,
+)
+from quern._scans import cumsum
+
+if TYPE_CHECKING:
+    from quern._core import ElementwiseKernel, ndarray
+
+__all__ = [
+    "convolve",
+    "correlate",
+    "diff",
+    "ediff1d",
+    "gradient",
+    "interp",
+    "trapezoid",
+    "unwrap",
+]
+
+
+def _along(axis: int, ndim: int, part: slice | int) -> tuple[slice | int, ...]:
+    return (*(slice(None),) * axis, part, *(slice(None),) * (ndim - axis - 1))
+
+
+def diff(a: object, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+    """The differences of neighbours along `axis`, `n` times over; of bools, whether they differ.
+
+    Raises: ValueError for a negative `n` or a 0-d array. Source: NumPy, `numpy.diff`.
+    """
+    values = as_array(a)
+    if n == 0:
+        return values
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if values.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis_index(axis, values.ndim)
+    parts = [values]
+    for end, place in ((prepend, 0), (append, 1)):
+        if end is None:
+            continue
+        extra = as_array(end)
+        if extra.ndim == 0:
+            shape = (*values.shape[:axis], 1, *values.shape[axis + 1 :])
+            extra = broadcast_to(extra, shape)
+        parts.insert(0 if place == 0 else len(parts), extra)
+    if len(parts) > 1:
+        values = _core.concatenate(parts, axis)
+    step = ufuncs["not_equal" if values.dtype == np.bool_ else "subtract"]
+    for _ in range(n):
+        values = step(
+            values[_along(axis, values.ndim, slice(1, None))],
+            values[_along(axis, values.ndim, slice(None, -1))],
+        )
+    return values
+
+
+def ediff1d(ary: object, to_end: Any = None, to_begin: Any = None) -> ndarray:
+    """The differences of neighbours among all elements in C order, between `to_begin` and `to_end`.
+
+    Raises: TypeError for ends that are not of the same kind. Source: NumPy, `numpy.ediff1d`.
+    """
+    flat = as_array(ary).ravel()
+    ends = []
+    for end, name in ((to_begin, "to_begin"), (to_end, "to_end")):
+        part = None if end is None else as_array(end).ravel()
+        if part is not None and not np.can_cast(part.dtype, flat.dtype, "same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+            )
+        ends.append(part)
+    before, after = (0 if part is None else part.size for part in ends)
+    count = max(flat.size - 1, 0)
+    made = empty(before + count + after, flat.dtype, device=flat.device)
+    if ends[0] is not None:
+        made[:before] = ends[0]
+    if ends[1] is not None:
+        made[before + count :] = ends[1]
+    if count:
+        ufuncs["subtract"](flat[1:], flat[:-1], out=made[before : before + count])
+    return made
+
+
+def gradient(f: object, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Slopes by central differences inside and one-sided ones at the ends, along each axis (or the given ones).
+
+    `varargs` are distances: none, one for all axes, or one per axis, each a scalar or coordinates.
+    Shapes: that of `f`; with several axes a tuple.
+    Raises: ValueError for too few points, or distances that do not fit. Source: NumPy, `numpy.gradient`.
+    """
+    values = as_array(f)
+    axes = tuple(range(values.ndim)) if axis is None else normalize_axis_tuple(axis, values.ndim)
+    distances: list[Any]
+    if not varargs:
+        distances = [1.0] * len(axes)
+    elif len(varargs) == 1 and np.ndim(_shape_only(varargs[0])) == 0:
+        distances = list(varargs) * len(axes)
+    elif len(varargs) == len(axes):
+        distances = [_spacing(d, values.shape[k]) for d, k in zip(varargs, axes, strict=True)]
+    else:
+        raise TypeError("invalid number of arguments")
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if values.dtype.kind in "biu":
+        values = values.astype(np.float64)
+    slopes = tuple(_slope(values, by, k, edge_order) for by, k in zip(distances, axes, strict=True))
+    return slopes[0] if len(axes) == 1 else slopes
+
+
+def _shape_only(value: Any) -> Any:
+    return np.empty(value.shape) if isinstance(value, _core.ndarray) else value
+
+
+def _spacing(given: Any, extent: int) -> Any:
+    """A scalar as it is; coordinates as their differences."""
+    if isinstance(given, (int, float, np.generic)):
+        return given
+    line = as_array(given)
+    if line.ndim == 0:
+        return line
+    if line.ndim != 1:
+        raise ValueError("distances must be either scalars or 1d")
+    if len(line) != extent:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    return diff(line.astype(np.float64) if line.dtype.kind in "biu" else line)
+
+
+def _slope(f: ndarray, by: Any, axis: int, edge_order: int) -> ndarray:
+    extent, ndim = f.shape[axis], f.ndim
+    if extent < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
+            "required."
+        )
+
+    def at(part: slice | int) -> ndarray:
+        cut = part if isinstance(part, slice) else slice(part, part + 1 or None)
+        return f[_along(axis, ndim, cut)]
+
+    made = empty_like(f)
+
+    def put(part: slice, values: ndarray) -> None:
+        made[_along(axis, ndim, part)] = values
+
+    uniform = not isinstance(by, _core.ndarray) or by.ndim == 0
+    inside, first, last = slice(1, -1), slice(0, 1), slice(-1, None)
+    before, here, after = at(slice(None, -2)), at(inside), at(slice(2, None))
+    if uniform:
+        put(inside, (after - before) / (2.0 * by))
+    else:
+        wide = (-1,) + (1,) * (ndim - axis - 1)
+        left, right = by[:-1].reshape(wide), by[1:].reshape(wide)
+        total = left + right
+        put(
+            inside,
+            -right / (left * total) * before
+            + (right - left) / (left * right) * here
+            + left / (right * total) * after,
+        )
+    if edge_order == 1:
+        put(first, (at(1) - at(0)) / (by if uniform else by[:1]))
+        put(last, (at(-1) - at(-2)) / (by if uniform else by[-1:]))
+        return made
+    if uniform:
+        put(first, at(0) * (-1.5 / by) + at(1) * (2.0 / by) + at(2) * (-0.5 / by))
+        put(last, at(-3) * (0.5 / by) + at(-2) * (-2.0 / by) + at(-1) * (1.5 / by))
+        return made
+    d1, d2 = by[0:1], by[1:2]
+    put(
+        first,
+        -(2.0 * d1 + d2) / (d1 * (d1 + d2)) * at(0)
+        + (d1 + d2) / (d1 * d2) * at(1)
+        - d1 / (d2 * (d1 + d2)) * at(2),
+    )
+    d1, d2 = by[-2:-1], by[-1:]
+    put(
+        last,
+        d2 / (d1 * (d1 + d2)) * at(-3)
+        - (d2 + d1) / (d1 * d2) * at(-2)
+        + (2.0 * d2 + d1) / (d2 * (d1 + d2)) * at(-1),
+    )
+    return made
+
+
+def trapezoid(y: object, x: object = None, dx: Any = 1.0, axis: int = -1) -> ndarray:
+    """The area below samples `y`, at `x` or `dx` apart, along `axis`. Source: NumPy, `numpy.trapezoid`."""
+    values = as_array(y)
+    axis = normalize_axis_index(axis, values.ndim)
+    step: Any = dx
+    if x is not None:
+        places = as_array(x)
+        if places.ndim == 1:
+            step = diff(places).reshape((-1,) + (1,) * (values.ndim - axis - 1))
+        else:
+            step = diff(places, axis=axis)
+    upper = values[_along(axis, values.ndim, slice(1, None))]
+    lower = values[_along(axis, values.ndim, slice(None, -1))]
+    return _reductions.sum(step * (upper + lower) / 2.0, axis=axis)
+
+
+def unwrap(
+    p: object, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi
+) -> ndarray:
+    """Angles along `axis` with jumps of more than half a `period` (or `discont`) taken out by whole periods.
+
+    Source: NumPy, `numpy.unwrap`.
+    """
+    values = as_array(p)
+    axis = normalize_axis_index(axis, values.ndim)
+    jumps = diff(values, axis=axis)
+    discont = period / 2 if discont is None else discont
+    dtype = np.result_type(jumps.dtype, period)
+    if dtype.kind in "iu":
+        high, rest = divmod(int(period), 2)
+        edge = rest == 0
+    else:
+        high, edge = period / 2, True  # type: ignore[assignment]
+    low = -high
+    correction = ufuncs["remainder"](jumps - low, period) + low
+    if edge:
+        correction = where((correction == low) & (jumps > 0), high, correction)
+    correction = correction - jumps
+    correction = where(ufuncs["absolute"](jumps) < discont, 0, correction)
+    made = values.astype(dtype)
+    rest_of = _along(axis, values.ndim, slice(1, None))
+    made[rest_of] = values[rest_of] + cumsum(correction, axis)
+    return made
+
+
+@functools.cache
+def _fold_kernel() -> ElementwiseKernel:
+    """Sums of products of `v` with what of `a` lies under it, `shift` being where `v` begins for the first one."""
+    return _core.ElementwiseKernel(
+        "raw T a, raw T v, int64 na, int64 nv, int64 shift",
+        "R y",
+        """
+        const long long begin = static_cast<long long>(i) + shift;
+        const long long first = begin < 0 ? -begin : 0;
+        const long long last = begin + nv > na ? na - begin : nv;
+        R total = R(0);
+        for (long long k = first; k < last; ++k) total += static_cast<R>(a[begin + k]) * static_cast<R>(v[k]);
+        y = total
+        """,
+        "quern_correlate",
+    )
+
+
+def _fold(a: ndarray, v: ndarray, mode: str, name: str) -> ndarray:
+    if a.ndim != 1 or v.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if a.size == 0 or v.size == 0:
+        raise ValueError(f"{'a' if a.size == 0 else 'v'} cannot be empty")
+    counts = {"valid": (a.size - v.size + 1, 0), "full": (a.size + v.size - 1, v.size - 1)}
+    counts["same"] = (
+        a.size,
+        v.size // 2 if name == "correlate" else (v.size - 1) // 2 + (v.size - 1) % 2,
+    )
+    if mode not in counts:
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    count, before = counts[mode]
+    dtype = np.result_type(a.dtype, v.dtype)
+    a, v = (ascontiguousarray(x.astype(dtype, copy=False)) for x in (a, v))
+    made = empty(count, dtype, device=a.device)
+    _fold_kernel()(a, v, a.size, v.size, -before, made)
+    return made
+
+
+def correlate(a: object, v: object, mode: str = "valid") -> ndarray:
+    """Sums of products of `a` with `v` (conjugated) at every place that `mode` says: 'valid', 'same', 'full'.
+
+    In one launch, product by product: right for short `v`. Source: NumPy, `numpy.correlate`.
+    """
+    x, y = as_array(a), as_array(v)
+    y = ufuncs["conjugate"](y) if y.dtype.kind == "c" else y
+    if y.size > x.size:
+        return _fold(y, x, mode, "correlate")[::-1]
+    return _fold(x, y, mode, "correlate")
+
+
+def convolve(a: object, v: object, mode: str = "full") -> ndarray:
+    """Sums of products of `a` with `v` turned round, at every place that `mode` says: 'full', 'same', 'valid'.
+
+    In one launch, product by product: right for a short argument. Source: NumPy, `numpy.convolve`.
+    """
+    x, y = (x.reshape(1) if x.ndim == 0 else x for x in (as_array(a), as_array(v)))
+    if y.size > x.size:
+        x, y = y, x
+    return _fold(x, y[::-1], mode, "convolve")
+
+
+@functools.cache
+def _interp_kernel() -> ElementwiseKernel:
+    return _core.ElementwiseKernel(
+        "float64 x, raw float64 xp, raw T fp, int64 count, T left, T right",
+        "T y",
+        """
+        if (x != x && count > 1) {
+            y = T(x);
+        } else if (x > xp[count - 1]) {
+            y = right;
+        } else if (x < xp[0]) {
+            y = left;
+        } else {
+            long long low = 0, high = count;  // xp[low] <= x < xp[high]
+            while (high - low > 1) {
+                const long long middle = low + (high - low) / 2;
+                if (xp[middle] <= x) low = middle; else high = middle;
+            }
+            if (low == count - 1 || xp[low] == x) {
+                y = fp[low];
+            } else {
+                const T slope = (fp[low + 1] - fp[low]) / T(xp[low + 1] - xp[low]);
+                y = slope * T(x - xp[low]) + fp[low];
+            }
+        }
+        """,
+        "quern_interp",
+    )
+
+
+def interp(
+    x: object,
+    xp: object,
+    fp: object,
+    left: Any = None,
+    right: Any = None,
+    period: float | None = None,
+) -> ndarray:
+    """Values at `x` on the straight lines between the points (`xp`, `fp`), in one launch; `xp` must grow.
+
+    Left and right of all points `left` and `right`, by default the first and the last value.
+    Raises: ValueError for points that do not fit, or none; NotImplementedError for `period`.
+    Source: NumPy, `numpy.interp`.
+    """
+    places, knots, values = as_array(x), as_array(xp), as_array(fp)
+    if period is not None:
+        raise NotImplementedError(
+            "interp(period=) is not there yet: bring x and xp into one period"
+        )
+    if knots.ndim != 1 or values.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if knots.size != values.size:
+        raise ValueError("fp and xp are not of the same length.")
+    if knots.size == 0:
+        raise ValueError("array of sample points is empty")
+    dtype = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    knots = ascontiguousarray(knots, np.float64)
+    values = ascontiguousarray(values, dtype)
+    ends = [
+        values[k] if end is None else asarray(end, dtype) for k, end in ((0, left), (-1, right))
+    ]
+    made: ndarray = _interp_kernel()(
+        places.astype(np.float64, copy=False), knots, values, knots.size, *ends
+    )
+    return made

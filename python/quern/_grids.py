@@ -1,0 +1,263 @@
+"""Ranges and grids of coordinates under NumPy's names: logspace, meshgrid, mgrid, ogrid, r_, c_, fromfunction."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quern import _core
+from quern._creation import arange, array, empty, linspace
+from quern._manipulation import broadcast_to
+from quern._operands import (
+    as_array,
+    ufuncs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from quern._core import DeviceLike, ndarray
+
+__all__ = ["c_", "fromfunction", "geomspace", "logspace", "meshgrid", "mgrid", "ogrid", "r_"]
+
+_power = ufuncs["power"]
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: DeviceLike = None,
+) -> ndarray:
+    """`base` to the power of `num` evenly spaced exponents from `start` to `stop`. Source: NumPy, `numpy.logspace`."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis, device=device)
+    made = _power(base, exponents)
+    return made if dtype is None else made.astype(dtype, copy=False)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: DeviceLike = None,
+) -> ndarray:
+    """`num` values from `start` to `stop`, each the same multiple of the one before. Scalars only.
+
+    Raises: ValueError if `start` or `stop` is 0. Source: NumPy, `numpy.geomspace`.
+    """
+    if isinstance(start, (_core.ndarray, list, tuple)) or isinstance(
+        stop, (_core.ndarray, list, tuple)
+    ):
+        raise NotImplementedError("geomspace(): start and stop must be scalars")
+    if start == 0 or stop == 0:
+        raise ValueError("Geometric sequence cannot include zero")
+    made_as = np.result_type(start, stop, float(num), np.zeros((), dtype))
+    wanted = made_as if dtype is None else np.dtype(dtype)
+    made_as = np.promote_types(made_as, np.complex128) if made_as.kind == "c" else made_as
+    first, last = np.asarray(start, made_as)[()], np.asarray(stop, made_as)[()]
+    sign = np.sign(first)
+    logarithms = np.log10(first / sign), np.log10(last / sign)
+    made = logspace(*logarithms, num, endpoint, 10.0, made_as, device=device)
+    if num > 0:
+        made[0] = 1.0
+        if num > 1 and endpoint:
+            made[-1] = last / sign
+        made[0] = first / sign
+    made *= made_as.type(sign)
+    return made.astype(wanted, copy=False)
+
+
+def meshgrid(
+    *xi: object, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[ndarray, ...]:
+    """Coordinates of a grid out of those along each axis: whole arrays, or with `sparse` of extent 1 along other axes.
+
+    `indexing='xy'` lets the second axis of the result be that of the first argument, 'ij' the first.
+    Source: NumPy, `numpy.meshgrid`.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    ndim = len(xi)
+    axes = list(range(ndim))
+    if indexing == "xy" and ndim > 1:
+        axes[:2] = 1, 0
+    lines = []
+    for axis, given in zip(axes, map(as_array, xi), strict=True):
+        lines.append(given.reshape((1,) * axis + (-1,) + (1,) * (ndim - axis - 1)))
+    if not sparse:
+        shape = tuple(
+            max((line.shape[k] for line in lines if line.shape[k] != 1), default=1)
+            if all(line.shape[k] for line in lines)
+            else 0
+            for k in range(ndim)
+        )
+        lines = [broadcast_to(line, shape) for line in lines]
+    return tuple(line.copy() if copy else line for line in lines)
+
+
+def _range_of(part: slice, device: DeviceLike = None) -> tuple[Any, Any, Any, int]:
+    """start, stop, step and the number of values; a complex step is a number of values, ends included."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return start, part.stop, step, int(abs(step))
+    return start, part.stop, step, math.ceil((part.stop - start) / step)
+
+
+class _Grid:
+    """`mgrid[a:b, c:d]` and `ogrid[a:b, c:d]`: coordinates by slices; a complex step is a number of values."""
+
+    def __init__(self, sparse: bool) -> None:
+        self._sparse = sparse
+        self.__doc__ = (
+            "Coordinates by slices, each of extent 1 along the other axes. Source: NumPy, `numpy.ogrid`."
+            if sparse
+            else "Coordinates by slices, all of the grid's shape in one array. Source: NumPy, `numpy.mgrid`."
+        )
+
+    def __getitem__(self, key: slice | tuple[slice, ...]) -> Any:
+        if isinstance(key, slice):
+            return self._line(key, None)
+        ranges = [_range_of(part) for part in key]
+        kinds = [
+            np.result_type(*(type(value) for value in (start, stop, step)))
+            if not isinstance(step, complex)
+            else np.result_type(type(start), type(stop), type(abs(step)), float)
+            for start, stop, step, _ in ranges
+        ]
+        dtype = np.result_type(np.intp, *kinds) if kinds else np.dtype(np.intp)
+        shape = tuple(max(0, count) for *_, count in ranges)
+        lines = []
+        for axis, part in enumerate(key):
+            line = self._line(part, dtype)
+            lines.append(line.reshape((1,) * axis + (-1,) + (1,) * (len(key) - axis - 1)))
+        if self._sparse:
+            return tuple(lines)
+        made = empty((len(key), *shape), dtype)
+        for place, line in enumerate(lines):
+            made[place] = line
+        return made
+
+    def _line(self, part: slice, dtype: np.dtype[Any] | None) -> ndarray:
+        start, stop, step, count = _range_of(part)
+        if isinstance(step, complex):
+            by = (stop - start) / float(count - 1) if count > 1 else float(stop - start)
+            line = arange(0, count, 1, float if dtype is None else dtype)
+        else:
+            if dtype is None:
+                return arange(start, stop, step)
+            by, line = step, arange(max(0, count), dtype=dtype)
+        return line * by + start if by != 1 or start != 0 else line
+
+
+mgrid = _Grid(sparse=False)
+ogrid = _Grid(sparse=True)
+
+
+class _Joiner:
+    """`r_[...]` and `c_[...]`: slices become ranges, scalars arrays of one element, and all are joined."""
+
+    def __init__(self, axis: int, ndmin: int, place: int, doc: str) -> None:
+        self._axis, self._ndmin, self._place = axis, ndmin, place
+        self.__doc__ = doc
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, key: Any) -> ndarray:
+        items = list(key) if isinstance(key, tuple) else [key]
+        axis, ndmin, place = self._axis, self._ndmin, self._place
+        if items and isinstance(items[0], str):
+            axis, ndmin, place = self._directive(items.pop(0))
+        scalars = [x for x in items if isinstance(x, (int, float, complex, np.generic))]
+        parts: list[ndarray] = []
+        strong: list[np.dtype[Any]] = []
+        for item in items:
+            if isinstance(item, slice):
+                start, stop, step, count = _range_of(item)
+                made = (
+                    linspace(start, stop, count)
+                    if isinstance(step, complex)
+                    else arange(start, stop, step)
+                )
+                part = array(made, None, None, ndmin=ndmin)
+                if ndmin > 1 and place != -1:
+                    part = part.swapaxes(-1, place)
+            elif isinstance(item, str):
+                raise ValueError("special directives must be the first entry.")
+            elif any(item is x for x in scalars):
+                part = array(item, ndmin=ndmin)
+            else:
+                given = as_array(item)
+                part = array(given, None, None, ndmin=ndmin)
+                if place != -1 and given.ndim < ndmin:
+                    first = place + ndmin - given.ndim + 1 if place < 0 else place
+                    part = _placed(given, ndmin, first)
+            if not any(item is x for x in scalars):
+                strong.append(part.dtype)
+            parts.append(part)
+        if not parts:
+            raise ValueError("need at least one array to concatenate")
+        dtype = np.result_type(*strong, *scalars)
+        return _core.concatenate(parts, axis, None, dtype, "unsafe")
+
+    def _directive(self, text: str) -> tuple[int, int, int]:
+        """'axis', 'axis,ndim' or 'axis,ndim,place'; what is not said is as it always is."""
+        if text in ("r", "c"):
+            raise NotImplementedError("quern has no matrix class: r_ takes 'axis,ndim,place' only")
+        usual = (self._axis, self._ndmin, self._place)
+        try:
+            given = tuple(int(part) for part in text.split(","))
+        except ValueError as error:
+            raise ValueError(f"unknown special directive {text!r}") from error
+        axis, ndmin, place = (*given, *usual[len(given) :])[:3]
+        return axis, ndmin, place
+
+
+def _placed(a: ndarray, ndmin: int, first: int) -> ndarray:
+    """`a` with new axes so that its own begin at `first` of `ndmin`."""
+    after = ndmin - first - a.ndim
+    return a.reshape((1,) * first + a.shape + (1,) * after)
+
+
+r_ = _Joiner(
+    0,
+    1,
+    -1,
+    "Ranges by slices, scalars and arrays, joined along the first axis. Source: NumPy, `numpy.r_`.",
+)
+c_ = _Joiner(
+    -1, 2, 0, "Ranges by slices, scalars and arrays, joined as columns. Source: NumPy, `numpy.c_`."
+)
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: tuple[int, ...],
+    *,
+    dtype: npt.DTypeLike = float,
+    **kwargs: Any,
+) -> Any:
+    """What `function` makes of the indices along each axis, as arrays of `shape`.
+
+    Source: NumPy, `numpy.fromfunction`.
+    """
+    extents = tuple(shape)
+    indices = []
+    for axis, count in enumerate(extents):
+        line = arange(count, dtype=dtype).reshape((-1,) + (1,) * (len(extents) - axis - 1))
+        indices.append(broadcast_to(line, extents).copy())
+    return function(*indices, **kwargs)

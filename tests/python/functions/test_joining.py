@@ -1,0 +1,151 @@
+"""Joining and splitting, putting in and taking out: against NumPy."""
+
+import numpy as np
+import pytest
+
+import quern
+
+
+def arrays(make, *shapes, dtypes="fiD"):
+    return [make(s, dtypes[k % len(dtypes)], seed=k) for k, s in enumerate(shapes)]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None, 2, -4])
+def test_concatenate(same, make, axis):
+    same("concatenate", arrays(make, (2, 3, 4), (2, 3, 4), (2, 3, 4), dtypes="bBf"), axis)
+    same("concatenate", arrays(make, (3, 4, 2), (1, 4, 2), (0, 4, 2)), axis)
+    same("concatenate", [make((3, 4), "f").T, make((3, 4), "d").T], axis)
+    same("concatenate", [make((4, 6), "h")[::2, ::-2], make((2, 3), "h")], axis)
+
+
+def test_concatenate_every_dtype(same, make, dtype):
+    same("concatenate", [make((2, 3), dtype), make((4, 3), dtype, seed=1)])
+    same("concatenate", [make((2, 3), dtype).T, make((2, 3), dtype, seed=1).T], axis=1)
+
+
+def test_concatenate_promotes_like_numpy(same, make):
+    for letters in ("hHf", "bBh", "?bf", "LlB", "efi", "Fl", "bBHe"):
+        same("concatenate", [make((2,), letter) for letter in letters])
+        same("concatenate", [make((2,), letter) for letter in letters[::-1]])
+
+
+def test_concatenate_options(same, make, device):
+    a, b = make((2, 3), "d"), make((1, 3), "d")
+    same("concatenate", [a, b], dtype="f")
+    same("concatenate", [a, b], dtype="i", casting="unsafe")
+    same("concatenate", [a, b], dtype="i")
+    same("concatenate", [[1, 2], [3]])
+    same("concatenate", ([0], make((3,), "b")))
+    same("concatenate", [])
+    same("concatenate", [make((), "d")])
+    same("concatenate", [make((2,), "d"), make((2, 2), "d")])
+    same("concatenate", [make((2, 3), "d"), make((2, 2), "d")])
+    same("concatenate", [a, b], casting="odd")
+    out = quern.empty((3, 3), "f")
+    assert quern.concatenate([quern.asarray(a), quern.asarray(b)], out=out) is out
+    np.testing.assert_array_equal(out.get(), np.concatenate([a, b]).astype("f"))
+    holed = quern.zeros((6, 6), "d")[::2, ::2]
+    quern.concatenate([quern.asarray(a), quern.asarray(b)], axis=0, out=holed)
+    np.testing.assert_array_equal(holed.get(), np.concatenate([a, b]))
+    line = quern.zeros(18, "d")[::2]
+    quern.concatenate([quern.asarray(a).T, quern.asarray(b)], axis=None, out=line)
+    np.testing.assert_array_equal(line.get(), np.concatenate([a.T, b], axis=None))
+    for wrong, error in ((quern.empty((2, 3)), ValueError), (np.empty((3, 3)), TypeError)):
+        with pytest.raises(error):
+            quern.concatenate([quern.asarray(a), quern.asarray(b)], out=wrong)
+    with pytest.raises(TypeError, match="both were provided"):
+        quern.concatenate([quern.asarray(a)], out=out, dtype="f")
+    with pytest.raises(TypeError, match="Unsupported type"):
+        quern.concatenate([a, b])
+    with pytest.raises(ValueError, match="read-only"):
+        quern.concatenate([quern.asarray(b)], out=quern.broadcast_to(quern.zeros(3), (1, 3)))
+
+
+def test_concatenate_keeps_fortran_order(device):
+    f = quern.zeros((3, 4), order="F")
+    assert quern.concatenate([f, f]).flags.f_contiguous
+    assert quern.concatenate([f, f.copy("C")]).flags.c_contiguous
+
+
+def test_stacks(same, make):
+    for name in ("stack", "vstack", "hstack", "dstack", "column_stack"):
+        for shape in ((), (3,), (2, 3), (2, 3, 2), (0, 2)):
+            same(name, arrays(make, shape, shape, shape, dtypes="bfh"))
+    for axis in (-4, -3, 0, 1, 2, 3):
+        same("stack", arrays(make, (2, 3), (2, 3)), axis)
+    same("stack", [])
+    same("vstack", [])
+    same("stack", arrays(make, (2, 3), (3, 2)))
+    same("hstack", arrays(make, (2,), (3,)))
+    same("hstack", arrays(make, (2, 1), (2, 3)), dtype="d", casting="unsafe")
+    same("column_stack", arrays(make, (3,), (3, 2)))
+    same("append", make((2, 3), "f"), make((4,), "d"))
+    same("append", make((2, 3), "f"), make((1, 3), "i"), 0)
+    same("append", make((3,), "i"), 7)
+    same("append", make((2, 3), "f"), make((3,), "i"), 0)
+
+
+def test_block(same, make):
+    a, b, c, d = arrays(make, (2, 2), (2, 3), (1, 2), (1, 3), dtypes="fdi")
+    same("block", [[a, b], [c, d]])
+    same("block", [a, b])
+    same("block", a)
+    same("block", [1, 2, make((3,), "f")])
+    same("block", [[make((2, 2, 2), "d")], [make((3, 2, 2), "d")]])
+    same("block", [[a, b], [c]])
+    same("block", [[a, b], c])
+    same("block", [[a, b], []])
+    same("block", (a, b))
+
+
+def test_splits(same, make):
+    a = make((6, 5, 4), "f")
+    for name in ("split", "array_split"):
+        for cut in (1, 2, 3, 4, 0, -1, [2, 3], [0, 9, 2], (1,), np.array([1, 4])):
+            for axis in (0, 1, -1):
+                same(name, a, cut, axis)
+        same(name, a, 2, 5)
+    for name in ("hsplit", "vsplit", "dsplit"):
+        for shape in ((), (4,), (4, 6), (4, 6, 2)):
+            same(name, make(shape, "i"), 2)
+    for axis in (0, 1, -1, 3):
+        same("unstack", a, axis=axis)
+    same("unstack", make((), "f"))
+
+
+def test_splits_are_views(device):
+    a = quern.zeros((4, 4))
+    quern.hsplit(a, 2)[1][...] = 1
+    assert a.get()[:, 2:].all()
+    assert not a.get()[:, :2].any()
+
+
+OBJECTS = [
+    0, -1, 5, -6, 6, np.int8(2), [1, 3], [], [0, 0, 2], [-1, 2], [9], slice(1, 4), slice(None, None, 2),
+    slice(4, 1, -1), slice(5, None, -2), slice(3, 3), np.array([2, 0]), np.array(3), [1.5],
+    np.array([True, False, True, False, False, True]), np.array([True, False]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_delete(same, make, axis):
+    for obj in OBJECTS:
+        same("delete", make((6, 4), "h"), obj, axis)
+        same("delete", make((8, 6), "h").T[:, ::2], obj, axis)
+    same("delete", make((), "h"), 0)
+    same("delete", make((3,), "h"), 0, 1)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_insert(same, make, axis):
+    for obj in OBJECTS:
+        if isinstance(obj, np.ndarray) and obj.dtype == bool and obj.size == 2 and axis is None:
+            continue
+        same("insert", make((6, 4), "h"), obj, 7, axis)
+    values = {0: (2, 4), 1: (6, 2), None: (2,)}[axis]
+    same("insert", make((6, 4), "h"), [1, 3], make(values, "f", seed=3), axis)
+    same("insert", make((6, 4), "h"), [3, 1], make(values, "f", seed=3), axis)
+    same("insert", make((6, 4), "h"), [1], make(values, "f", seed=3), axis)
+    same("insert", make((6, 4), "h"), 1, make((4,) if axis == 0 else (6,), "f", seed=3), axis)
+    same("insert", make((6, 4), "h"), [1, 3], make((5,), "f"), axis)
+    same("insert", make((6, 4), "h"), [[1, 3]], 1, axis)

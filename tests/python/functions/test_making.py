@@ -1,0 +1,158 @@
+"""Matrices, grids, ranges and windows: against NumPy."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from functions.compare import agree
+
+import quern
+
+
+def test_matrices(same, make, device):
+    for n, m, k in (
+        (3, None, 0),
+        (3, 4, 1),
+        (4, 3, -1),
+        (3, 3, 5),
+        (3, 3, -7),
+        (0, 3, 0),
+        (2, 5, 2),
+        (5, 2, -3),
+    ):
+        same("eye", n, m, k)
+        same("tri", n, m, k)
+        same("eye", n, m, k, dtype="b")
+        same("tri", n, m, k, dtype="?")
+    same("identity", 3, "f")
+    assert quern.eye(3, 4, 1, order="F").flags.f_contiguous
+    agree(quern.eye(3, 4, 1, order="F"), np.eye(3, 4, 1))
+    same("eye", 2.5)
+
+
+@pytest.mark.parametrize("dtype", ["?", "b", "e", "d", "F"])
+def test_parts_of_matrices(same, make, dtype):
+    for k in (-9, -2, -1, 0, 1, 3):
+        for shape in ((4,), (3, 5), (5, 3), (0,)):
+            same("diag", make(shape, dtype), k)
+            same("diagflat", make(shape, dtype), k)
+            same("tril", make(shape, dtype), k)
+            same("triu", make(shape, dtype), k)
+        same("tril", make((2, 3, 4), dtype), k)
+        same("triu", make((8, 6), dtype).T[::2, ::-1], k)
+    same("diag", make((), dtype))
+    same("diag", make((2, 2, 2), dtype))
+    same("diagflat", make((), dtype), 1)
+
+
+def test_vander(same, make):
+    for dtype in "bfD":
+        for n in (None, 0, 1, 2, 5):
+            same(
+                "vander",
+                make((4,), dtype) % 5 if dtype == "b" else make((4,), dtype) / 50,
+                n,
+                rtol=1e-5,
+            )
+            same("vander", np.arange(4).astype(dtype), n, increasing=True)
+    same("vander", make((2, 2), "f"))
+
+
+def test_spaces(same):
+    same("logspace", 0, 3, 7, rtol=1e-14)
+    same("logspace", 0, 3, 7, endpoint=False, base=2, dtype="f", rtol=1e-6)
+    same("geomspace", 1, 1000, 4, rtol=1e-13)
+    same("geomspace", -1000, -1, 5, endpoint=False, rtol=1e-13)
+    same("geomspace", 1, 256, 9, dtype=int)
+    same("geomspace", 1j, 1000j, 4, rtol=1e-13)
+    same("geomspace", 0, 3, 4)
+
+
+def test_grids(same, make, device):
+    x, y, z = make((3,), "f"), make((4,), "i"), make((2,), "d")
+    for indexing in ("xy", "ij", "no"):
+        for sparse in (False, True):
+            for arrays in ((x,), (x, y), (x, y, z), (x, 2.0), ()):
+                same("meshgrid", *arrays, indexing=indexing, sparse=sparse)
+    agree(quern.meshgrid(quern.asarray(x), quern.asarray(y), copy=False), np.meshgrid(x, y))
+    keys = [
+        np.s_[0:5], np.s_[0:5, 0:3], np.s_[-1:1:5j], np.s_[-1:1:5j, 0:3], np.s_[0:1:0.25, 2:8:2],
+        np.s_[:4, 1:2:3j, 2:5],
+        np.s_[4:0:-1, 0:2], np.s_[0:2.5:0.5], np.s_[3:7:1j],
+    ]  # fmt: skip
+    for key in keys:
+        agree(quern.mgrid[key], np.mgrid[key], 1e-15)
+        agree(quern.ogrid[key], np.ogrid[key], 1e-15)
+    for name in ("r_", "c_"):
+        for key in (
+            np.s_[1:4], np.s_[1:4, 7, 2.5], np.s_[0:1:5j, 3], np.s_[[1, 2], [3, 4]], (x, 0, 0, x), (x[None], x[None]),
+            np.s_["-1", [1, 2], [3, 4]], ("0,2", [1, 2], [3, 4]), ("1,2,0", [1, 2], [3, 4]), ("0,2,0", x, x),
+        ):  # fmt: skip
+            try:
+                theirs = getattr(np, name)[key]
+            except ValueError:
+                with pytest.raises(ValueError, match="dimensions"):
+                    getattr(quern, name)[to_key(key)]
+                continue
+            agree(getattr(quern, name)[to_key(key)], theirs)
+    agree(quern.r_[quern.zeros(2, "f"), 1], np.r_[np.zeros(2, "f"), 1])
+    with pytest.raises(NotImplementedError):
+        quern.r_["r", [1, 2]]
+    with pytest.raises(ValueError, match="directive"):
+        quern.r_["odd", [1, 2]]
+
+
+def to_key(key):
+    items = key if isinstance(key, tuple) else (key,)
+    return tuple(quern.asarray(x) if isinstance(x, np.ndarray) else x for x in items)
+
+
+def test_fromfunction(device):
+    agree(
+        quern.fromfunction(lambda i, j: i * 10 + j, (3, 4)),
+        np.fromfunction(lambda i, j: i * 10 + j, (3, 4)),
+    )
+    agree(
+        quern.fromfunction(lambda i, j, k: i == j, (3, 4), dtype=int, k=2),
+        np.fromfunction(lambda i, j, k: i == j, (3, 4), dtype=int, k=2),
+    )
+
+
+def test_windows(same):
+    for name in ("bartlett", "blackman", "hamming", "hanning"):
+        for count in (0, 1, 2, 7, 12):
+            same(name, count, rtol=1e-12)
+    for beta in (0, 2.5, 14):
+        for count in (0, 1, 2, 7, 12):
+            same("kaiser", count, beta, rtol=1e-11)
+
+
+def test_files(device, tmp_path, make):
+    a, b = make((3, 4), "f"), make((5,), "D")
+    x, y = quern.asarray(a), quern.asarray(b)
+    quern.save(tmp_path / "a.npy", x)
+    agree(quern.load(tmp_path / "a.npy"), a)
+    for save in (quern.savez, quern.savez_compressed):
+        save(tmp_path / "ab.npz", x, named=y)
+        with quern.load(tmp_path / "ab.npz") as found:
+            assert sorted(found) == ["arr_0", "named"]
+            assert "named" in found
+            agree(found["arr_0"], a)
+            agree(found["named"], b)
+    quern.savetxt(tmp_path / "a.txt", x)
+    agree(quern.loadtxt(tmp_path / "a.txt", dtype="f"), a)
+    agree(quern.genfromtxt(tmp_path / "a.txt", dtype="f"), a)
+    x.tofile(tmp_path / "a.bin")
+    agree(quern.fromfile(tmp_path / "a.bin", "f"), a.ravel())
+    agree(quern.frombuffer(x.tobytes(), "f"), a.ravel())
+    agree(quern.fromstring("1 2 3", sep=" "), np.array([1.0, 2, 3]))
+    agree(quern.fromiter((k * k for k in range(4)), int), np.array([0, 1, 4, 9]))
+    np.testing.assert_array_equal(pickle.loads(x.dumps()), a)
+    x.dump(tmp_path / "a.pkl")
+    np.testing.assert_array_equal(pickle.loads((tmp_path / "a.pkl").read_bytes()), a)
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([None]), allow_pickle=True)
+    buffer.seek(0)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        quern.load(buffer)
