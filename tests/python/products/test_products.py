@@ -181,18 +181,24 @@ def test_tensordot(device, axes):
     check(found, np.tensordot(a, b, axes), a.dtype, 16)
 
 
+def third_is_zero(vectors):
+    lead = vectors.shape[:-1]
+    if vectors.shape[-1] == 3:
+        return vectors
+    return np.concatenate([vectors, np.zeros((*lead, 1), vectors.dtype)], -1)
+
+
 @pytest.mark.parametrize(
     ("left", "right"), [((3,), (3,)), ((5, 3), (5, 2)), ((2,), (4, 3)), ((5, 2), (2,))]
 )
-@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 def test_cross(device, left, right):
     for dtype in (np.dtype("i8"), np.dtype("f8"), np.dtype("c16")):
         a, b = sample(left, dtype, 17), sample(right, dtype, 18)
-        check(
-            quern.cross(quern.asarray(a, device=device), quern.asarray(b, device=device)),
-            np.cross(a, b),
-            dtype,
-        )
+        wanted = np.cross(third_is_zero(a), third_is_zero(b))
+        if left[-1] == right[-1] == 2:  # NumPy no longer takes them, CuPy does
+            wanted = wanted[..., 2]
+        x, y = quern.asarray(a, device=device), quern.asarray(b, device=device)
+        check(quern.cross(x, y), wanted, dtype)
     a = sample((3, 6), np.dtype("d"), 19)
     x = quern.asarray(a, device=device)
     check(quern.cross(x, x[::-1], axis=0), np.cross(a, a[::-1], axis=0), a.dtype)
