@@ -13,7 +13,7 @@ from quern import _core
 
 Function = Callable[[quern.ndarray, quern.ndarray], Any]
 
-# With a of shape (n, n) in float64 and v of n: at most so many launches, copies and fills, and so many values read back.
+# With a of shape (n, n) in float64 and v of n: at most so many launches, copies and fills; so many values read back.
 COSTS: dict[str, tuple[Function, int, int]] = {
     "concatenate": (lambda a, v: quern.concatenate([a, a, a]), 3, 0),
     "concatenate, columns": (lambda a, v: quern.concatenate([a, a], 1), 2, 0),
