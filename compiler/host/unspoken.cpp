@@ -156,13 +156,15 @@ bool is_distance(const Value* value, std::int64_t most) {
     return steps;
 }
 
-// A thread that goes along memory in rounds is at another place in each.
-bool goes_along(const Value* value, unsigned depth = 6) {
+// Where the rounds begin from one to the next of which the value changes.
+void find_rounds(const Value* value, llvm::SmallPtrSetImpl<const BasicBlock*>& found,
+                 unsigned depth = 6) {
     const auto* step = llvm::dyn_cast<Instruction>(value);
-    return step && (depth == 0 || llvm::isa<llvm::PHINode>(step) ||
-                    llvm::any_of(step->operands(), [&](const llvm::Use& use) {
-                        return goes_along(use.get(), depth - 1);
-                    }));
+    if (step && llvm::isa<llvm::PHINode>(step))
+        found.insert(step->getParent());
+    else if (step && depth > 0)
+        for (const auto& operand : step->operands())
+            find_rounds(operand.get(), found, depth - 1);
 }
 
 class Exchanges {
@@ -187,14 +189,20 @@ class Exchanges {
             accesses_, [](const auto& access) { return llvm::isa<llvm::StoreInst>(access.first); });
     }
 
-    // Does the kernel read a neighbour's place behind a store to its own, with no word between?
+    // Does the kernel read a neighbour's place behind a store to its own, with no word between? A
+    // thread that goes along memory is at another place in its next round.
     bool found() {
-        for (const auto& [from, access] : accesses_)
-            if (llvm::isa<llvm::StoreInst>(from))
-                for (const auto* to : behind(*from))
-                    if (llvm::isa<llvm::LoadInst>(to) &&
-                        is_neighbours(access, accesses_.find(to)->second))
-                        return true;
+        for (const auto& [from, access] : accesses_) {
+            if (!llvm::isa<llvm::StoreInst>(from))
+                continue;
+            llvm::SmallPtrSet<const BasicBlock*, 32> rounds;
+            for (const auto& part : access.address.parts)
+                find_rounds(part.first, rounds);
+            for (const auto* to : behind(*from, std::move(rounds)))
+                if (llvm::isa<llvm::LoadInst>(to) &&
+                    is_neighbours(access, accesses_.find(to)->second))
+                    return true;
+        }
         return false;
     }
 
@@ -238,12 +246,13 @@ class Exchanges {
         return accesses_.find(access)->second.address;
     }
 
-    // The accesses to the same variable that a thread comes to behind `from`, nobody met between.
-    llvm::SmallVector<const Instruction*, 8> behind(const Instruction& from) {
+    // The accesses to the same variable that a thread comes to behind `from`, nobody met between,
+    // not in the blocks that count as `seen`.
+    llvm::SmallVector<const Instruction*, 8>
+    behind(const Instruction& from, llvm::SmallPtrSet<const BasicBlock*, 32> seen = {}) {
         const auto* variable = accesses_.find(&from)->second.variable;
         llvm::SmallVector<const Instruction*, 8> found;
         llvm::SmallVector<const Instruction*, 16> open = {from.getNextNode()};
-        llvm::SmallPtrSet<const BasicBlock*, 32> seen;
         while (!open.empty()) {
             const auto* at = open.pop_back_val();
             const auto* block = at->getParent();
@@ -289,9 +298,7 @@ class Exchanges {
     [[nodiscard]] bool is_neighbours(const Access& store, const Access& load) const {
         Sum own, common, load_own, load_common;
         const auto least = split(store.address, own, common);
-        if (least == 0 || llvm::any_of(store.address.parts, [&](const auto& part) {
-                return threads_.contains(const_cast<Value*>(part.first)) && goes_along(part.first);
-            }))
+        if (least == 0)
             return false;
         split(load.address, load_own, load_common);
         Sum by = load_own; // what the two differ by
