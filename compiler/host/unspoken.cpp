@@ -167,40 +167,57 @@ void find_rounds(const Value* value, llvm::SmallPtrSetImpl<const BasicBlock*>& f
             find_rounds(operand.get(), found, depth - 1);
 }
 
+// Copies of structs, which Clang writes as one step, as what they are: a load and a store.
+void split_copies(llvm::Function& thunk) {
+    constexpr std::uint64_t most = 64; // bytes
+    for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(thunk))) {
+        auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(&instruction);
+        const auto* bytes = copy ? llvm::dyn_cast<llvm::ConstantInt>(copy->getLength()) : nullptr;
+        if (!bytes || copy->isVolatile() || bytes->isZero() || bytes->getZExtValue() > most ||
+            (!shared_variable(copy->getSource(), thunk.getArg(1)) &&
+             !shared_variable(copy->getDest(), thunk.getArg(1))))
+            continue;
+        llvm::IRBuilder<> build(copy);
+        auto* word = build.getIntNTy(unsigned(8 * bytes->getZExtValue()));
+        build.CreateAlignedStore(
+            build.CreateAlignedLoad(word, copy->getSource(), copy->getSourceAlign()),
+            copy->getDest(), copy->getDestAlign());
+        copy->eraseFromParent();
+    }
+}
+
 class Exchanges {
   public:
     Exchanges(llvm::Function& thunk, const llvm::SmallPtrSetImpl<Value*>& threads)
         : arena_(thunk.getArg(1)), data_(thunk.getParent()->getDataLayout()), threads_(threads) {
         for (auto& instruction : llvm::instructions(thunk)) {
             ++steps_left_;
-            const auto* pointer = llvm::getLoadStorePointerOperand(&instruction);
-            if (!pointer || instruction.isVolatile() || instruction.isAtomic())
+            if (instruction.isVolatile() || instruction.isAtomic())
                 continue;
-            if (const auto* variable = shared_variable(pointer, arena_))
-                accesses_[&instruction] = {
-                    variable, address_of(pointer, arena_, data_),
-                    std::int64_t(data_.getTypeStoreSize(llvm::getLoadStoreType(&instruction)))};
+            if (const auto* pointer = llvm::getLoadStorePointerOperand(&instruction)) {
+                note(instruction, pointer, llvm::isa<llvm::StoreInst>(instruction),
+                     data_.getTypeStoreSize(llvm::getLoadStoreType(&instruction)));
+            } else if (const auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(&instruction)) {
+                const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
+                const std::uint64_t size = bytes ? bytes->getZExtValue() : 1;
+                note(instruction, copy->getRawSource(), false, size);
+                note(instruction, copy->getRawDest(), true, size);
+            }
         }
         steps_left_ *= 64;
-    }
-
-    [[nodiscard]] bool writes() const {
-        return llvm::any_of(
-            accesses_, [](const auto& access) { return llvm::isa<llvm::StoreInst>(access.first); });
     }
 
     // Does the kernel read a neighbour's place behind a store to its own, with no word between? A
     // thread that goes along memory is at another place in its next round.
     bool found() {
-        for (const auto& [from, access] : accesses_) {
-            if (!llvm::isa<llvm::StoreInst>(from))
+        for (const auto& from : accesses_) {
+            if (!from.writes)
                 continue;
             llvm::SmallPtrSet<const BasicBlock*, 32> rounds;
-            for (const auto& part : access.address.parts)
+            for (const auto& part : from.address.parts)
                 find_rounds(part.first, rounds);
-            for (const auto* to : behind(*from, std::move(rounds)))
-                if (llvm::isa<llvm::LoadInst>(to) &&
-                    is_neighbours(access, accesses_.find(to)->second))
+            for (const auto* to : behind(from, std::move(rounds)))
+                if (!to->writes && is_neighbours(from, *to))
                     return true;
         }
         return false;
@@ -208,24 +225,27 @@ class Exchanges {
 
     // Which stores may overwrite what others have yet to read, and which ones others then read.
     void look_at_all() {
-        for (const auto& [from, access] : accesses_)
-            for (const auto* to : behind(*from)) {
-                if (llvm::isa<llvm::StoreInst>(from) == llvm::isa<llvm::StoreInst>(to) ||
-                    is_own(access.address, at(to)))
+        for (const auto& from : accesses_)
+            for (const auto* to : behind(from)) {
+                if (from.writes == to->writes || is_own(from.address, to->address))
                     continue;
-                if (llvm::isa<llvm::StoreInst>(from))
-                    read_later.insert(from);
+                if (from.writes)
+                    read_later.insert(from.at);
                 else
-                    read_before.insert(to);
+                    read_before.insert(to->at);
             }
     }
 
     // Not in the way of stores that are made together.
     [[nodiscard]] bool is_aside(const Instruction& instruction, const Instruction& store) const {
-        const auto access = accesses_.find(&instruction);
-        return access == accesses_.end() ? !waits_here(instruction)
-                                         : llvm::isa<llvm::StoreInst>(instruction) ||
-                                               is_own(at(&store), access->second.address);
+        if (waits_here(instruction))
+            return false;
+        const auto here = of_.find(&instruction);
+        return here == of_.end() || llvm::all_of(here->second, [&](unsigned i) {
+                   return accesses_[i].writes ||
+                          is_own(accesses_[of_.find(&store)->second.back()].address,
+                                 accesses_[i].address);
+               });
     }
 
     static bool waits_here(const Instruction& instruction) {
@@ -237,22 +257,28 @@ class Exchanges {
 
   private:
     struct Access {
+        const Instruction* at = nullptr;
+        bool writes = false;
         const Value* variable = nullptr;
         Sum address;
         std::int64_t bytes = 0;
     };
 
-    [[nodiscard]] const Sum& at(const Instruction* access) const {
-        return accesses_.find(access)->second.address;
+    void note(const Instruction& at, const Value* pointer, bool writes, std::uint64_t bytes) {
+        const auto* variable = shared_variable(pointer, arena_);
+        if (!variable)
+            return;
+        of_[&at].push_back(unsigned(accesses_.size()));
+        accesses_.push_back(
+            {&at, writes, variable, address_of(pointer, arena_, data_), std::int64_t(bytes)});
     }
 
     // The accesses to the same variable that a thread comes to behind `from`, nobody met between,
     // not in the blocks that count as `seen`.
-    llvm::SmallVector<const Instruction*, 8>
-    behind(const Instruction& from, llvm::SmallPtrSet<const BasicBlock*, 32> seen = {}) {
-        const auto* variable = accesses_.find(&from)->second.variable;
-        llvm::SmallVector<const Instruction*, 8> found;
-        llvm::SmallVector<const Instruction*, 16> open = {from.getNextNode()};
+    llvm::SmallVector<const Access*, 8> behind(const Access& from,
+                                               llvm::SmallPtrSet<const BasicBlock*, 32> seen = {}) {
+        llvm::SmallVector<const Access*, 8> found;
+        llvm::SmallVector<const Instruction*, 16> open = {from.at->getNextNode()};
         while (!open.empty()) {
             const auto* at = open.pop_back_val();
             const auto* block = at->getParent();
@@ -260,9 +286,10 @@ class Exchanges {
                 if (steps_left_ == 0)
                     return {};
                 --steps_left_;
-                const auto access = accesses_.find(at);
-                if (access != accesses_.end() && access->second.variable == variable)
-                    found.push_back(at);
+                if (const auto here = of_.find(at); here != of_.end())
+                    for (const unsigned i : here->second)
+                        if (accesses_[i].variable == from.variable)
+                            found.push_back(&accesses_[i]);
             }
             if (!at)
                 for (const auto* next : llvm::successors(block))
@@ -335,7 +362,8 @@ class Exchanges {
     const Value* arena_;
     const llvm::DataLayout& data_;
     const llvm::SmallPtrSetImpl<Value*>& threads_;
-    llvm::MapVector<const Instruction*, Access> accesses_;
+    std::vector<Access> accesses_;
+    llvm::DenseMap<const Instruction*, llvm::SmallVector<unsigned, 2>> of_;
     std::uint64_t steps_left_ = 0; // so that the work grows with the kernel
 };
 
@@ -420,8 +448,7 @@ void find_meetings(BasicBlock* block, const llvm::DominatorTree& tree,
 void keep_exchanges_in_step(Program& program) {
     for (auto& kernel : program.kernels) {
         auto& thunk = *kernel.thunk;
-        const auto threads_before = values_of_the_thread(thunk);
-        if (!Exchanges(thunk, threads_before).writes())
+        if (thunk.getArg(1)->use_empty())
             continue;
         llvm::FunctionAnalysisManager analyses;
         llvm::PassBuilder().registerFunctionAnalyses(analyses);
@@ -430,9 +457,10 @@ void keep_exchanges_in_step(Program& program) {
         passes.run(thunk, analyses);
 
         const auto threads = values_of_the_thread(thunk);
-        Exchanges exchanges(thunk, threads);
-        if (!exchanges.found())
+        if (!Exchanges(thunk, threads).found())
             continue;
+        split_copies(thunk);
+        Exchanges exchanges(thunk, threads);
         exchanges.look_at_all();
         const llvm::DominatorTree tree(thunk);
         const llvm::PostDominatorTree behind(thunk);

@@ -312,6 +312,12 @@ TEST_P(Waiting, LanesExchangeWithoutAWord) {
     const DriverProgram program(source(R"(
     struct Mass { float x, weight; };
     __device__ void operator+=(Mass& a, Mass b) { a.x += b.x; a.weight += b.weight; }
+    __device__ void add_up(Mass* masses, const Mass* first) {
+        int t = threadIdx.x;
+        masses[t] = first[t];
+        masses[t] += masses[t ^ 8]; masses[t] += masses[t ^ 4];
+        for (int by = 2; by > 0; by /= 2) masses[t] += masses[t ^ by];
+    }
     extern "C" __global__ void total(const int* x, int* sums) {
         __shared__ int part[256];
         int t = threadIdx.x;
@@ -336,11 +342,10 @@ TEST_P(Waiting, LanesExchangeWithoutAWord) {
         sums[blockIdx.x * blockDim.x + t] = row[t];
     }
     extern "C" __global__ void balance(const float* x, float* out) { // of 16 each
-        __shared__ Mass masses[64];
+        __shared__ Mass masses[64], first[64];
         int t = threadIdx.x;
-        masses[t].x = x[t] * t; masses[t].weight = x[t];
-        masses[t] += masses[t ^ 8]; masses[t] += masses[t ^ 4];
-        for (int by = 2; by > 0; by /= 2) masses[t] += masses[t ^ by];
+        first[t].x = x[t] * t; first[t].weight = x[t];
+        add_up(masses, first);
         out[t] = masses[t].x / masses[t].weight;
     }
     extern "C" __global__ void least(const int* x, int* where) {
