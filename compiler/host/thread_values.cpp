@@ -3,6 +3,7 @@
 #include "compiler/host/passes.h"
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
 namespace quern::host {
@@ -38,8 +39,11 @@ llvm::SmallPtrSet<llvm::Value*, 32> values_of_the_thread(llvm::Function& thunk) 
     llvm::SmallPtrSet<llvm::Value*, 32> found(open.begin(), open.end());
     while (!open.empty())
         for (auto* user : open.pop_back_val()->users())
-            if (llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::PHINode, llvm::SelectInst>(
-                    user) &&
+            if ((llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::PHINode, llvm::SelectInst>(
+                     user) ||
+                 (llvm::isa<llvm::IntrinsicInst>(user) &&
+                  !llvm::cast<llvm::IntrinsicInst>(user)->mayReadOrWriteMemory() &&
+                  !user->getType()->isVoidTy())) &&
                 found.insert(user).second)
                 open.push_back(user);
     return found;

@@ -208,11 +208,16 @@ class Exchanges {
     }
 
     // Does the kernel read a neighbour's place behind a store to its own, with no word between? A
-    // thread that goes along memory is at another place in its next round.
+    // thread that goes along memory is at another place in its next round. Or does it overwrite by
+    // columns what it has read by rows?
     bool found() {
         for (const auto& from : accesses_) {
-            if (!from.writes)
+            if (!from.writes) {
+                for (const auto* to : behind(from))
+                    if (to->writes && is_turned(from.address, to->address))
+                        return true;
                 continue;
+            }
             llvm::SmallPtrSet<const BasicBlock*, 32> rounds;
             for (const auto& part : from.address.parts)
                 find_rounds(part.first, rounds);
@@ -357,6 +362,29 @@ class Exchanges {
             }
         }
         return false;
+    }
+
+    // The same threads, at other distances from each other; counters may differ.
+    [[nodiscard]] bool is_turned(const Sum& load, const Sum& store) const {
+        Sum own, common, store_own, rest;
+        split(load, own, common);
+        split(store, store_own, rest);
+        rest.add(common, -1);
+        return own.parts.size() == store_own.parts.size() &&
+               llvm::all_of(
+                   rest.parts,
+                   [](const auto& part) { return llvm::isa<llvm::PHINode>(part.first); }) &&
+               llvm::all_of(own.parts,
+                            [&](const auto& part) {
+                                return llvm::any_of(store_own.parts, [&](const auto& other) {
+                                    return is_same(part.first, other.first);
+                                });
+                            }) &&
+               llvm::any_of(own.parts, [&](const auto& part) {
+                   return llvm::none_of(store_own.parts, [&](const auto& other) {
+                       return is_same(part.first, other.first) && part.second == other.second;
+                   });
+               });
     }
 
     const Value* arena_;

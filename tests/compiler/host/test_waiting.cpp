@@ -348,6 +348,15 @@ TEST_P(Waiting, LanesExchangeWithoutAWord) {
         add_up(masses, first);
         out[t] = masses[t].x / masses[t].weight;
     }
+    extern "C" __global__ void turn(const int* x, int* y, int tiles) { // a warp's tile after the other
+        __shared__ int tile[2][32][33];
+        int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        for (int k = warp; k < tiles; k += 2) {
+            for (int i = 0; i < 32; ++i) tile[warp][i][lane] = x[k * 1024 + i * 32 + lane];
+            __syncwarp();
+            for (int i = 0; i < 32; ++i) y[k * 1024 + i * 32 + lane] = tile[warp][lane][i];
+        }
+    }
     extern "C" __global__ void least(const int* x, int* where) {
         __shared__ int value[64], place[64];
         int t = threadIdx.x;
@@ -404,6 +413,12 @@ TEST_P(Waiting, LanesExchangeWithoutAWord) {
             moment += double(weights[k]) * k, weight += weights[k];
         EXPECT_NEAR(centres[t], moment / weight, 1e-4);
     }
+
+    const auto square = random_ints(5 * 1024, 12);
+    std::vector<int> turned(square.size());
+    ASSERT_EQ(program.launch("turn", {{1}, {64}}, square.data(), turned.data(), 5), CUDA_SUCCESS);
+    for (int i = 0; i < 5 * 1024; ++i)
+        ASSERT_EQ(turned[i], square[i / 1024 * 1024 + i % 32 * 32 + i % 1024 / 32]) << i;
 
     ASSERT_EQ(program.launch("least", {{20}, {64}}, x.data(), where.data()), CUDA_SUCCESS);
     for (int b = 0; b < 20; ++b)
