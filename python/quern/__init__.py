@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import (
     False_,
     True_,
+    bool,
     bool_,
     byte,
     cdouble,
@@ -76,10 +77,11 @@ from numpy import (
     ushort,
 )
 
-from quern import _core, cache, cuda, fft, linalg, random
+from quern import _core, cache, cuda, exceptions, fft, linalg, random, typing
 from quern._absent import absent_attribute as _absent_attribute
 from quern._apply import apply_along_axis, apply_over_axes, piecewise, vectorize
 from quern._bits import packbits, unpackbits
+from quern._broadcast import broadcast
 from quern._core import (
     Device,
     ElementwiseKernel,
@@ -219,7 +221,7 @@ from quern._manipulation import (
     swapaxes,
     transpose,
 )
-from quern._matrices import diag, diagflat, eye, identity, tri, tril, triu, vander
+from quern._matrices import diag, diagflat, eye, identity, trace, tri, tril, triu, vander
 from quern._methods import attach as _attach_methods
 from quern._order import (
     median,
@@ -326,6 +328,11 @@ globals().update(_core.ufuncs)  # add, multiply, sin, ...: every row of the core
 __version__: str = _core.__version__
 
 __all__ = [
+    "bool",
+    "broadcast",
+    "exceptions",
+    "trace",
+    "typing",
     "fft",
     "linalg",
     "random",

@@ -36,9 +36,7 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("ctypeslib", "f2py", "testing", "dtypes", "getbufsize", "setbufsize"), _HOST),
     **dict.fromkeys(("seterrcall", "geterrcall", "sctypeDict", "ScalarType", "typecodes"), _HOST),
     **dict.fromkeys(("emath", "scimath", "DataSource", "tracemalloc_domain"), _HOST),
-    **dict.fromkeys(
-        ("alltrue", "sometrue", "product", "cumproduct", "msort", "trapz", "in1d"), _OLD
-    ),
+    **dict.fromkeys(("alltrue", "sometrue", "product", "cumproduct", "trapz"), _OLD),
     **dict.fromkeys(("PINF", "NINF", "PZERO", "NZERO", "Inf", "Infinity", "infty", "NAN"), _OLD),
     **dict.fromkeys(("NaN", "float_", "complex_", "singlecomplex", "cfloat"), _OLD),
     **dict.fromkeys(("issubclass_", "obj2sctype", "issubsctype", "sctype2char", "issctype"), _OLD),
@@ -46,6 +44,8 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("byte_bounds", "get_array_wrap", "ModuleDeprecationWarning"), _OLD),
     **dict.fromkeys(("RankWarning", "TooHardError", "VisibleDeprecationWarning"), _OLD),
     **dict.fromkeys(("ComplexWarning", "AxisError", "fromDlpack"), _OLD),
+    "show_config": "python -m quern doctor tells what there is",
+    "fromregex": _NO_RECORDS,
     "disable_experimental_feature_warning": "nothing here warns that it is experimental",
 }
 """Names of NumPy's and CuPy's that quern will not have, with the reason."""

@@ -11,6 +11,8 @@ import numpy as np
 from quern import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from quern._core import DeviceLike, Order, Shape, StreamLike, ndarray
@@ -277,8 +279,8 @@ def arange(
 
 @overload
 def linspace(
-    start: Number,
-    stop: Number,
+    start: Number | ndarray | Sequence[Number],
+    stop: Number | ndarray | Sequence[Number],
     num: int = 50,
     endpoint: bool = True,
     retstep: Literal[False] = False,
@@ -289,8 +291,8 @@ def linspace(
 ) -> ndarray: ...
 @overload
 def linspace(
-    start: Number,
-    stop: Number,
+    start: Number | ndarray | Sequence[Number],
+    stop: Number | ndarray | Sequence[Number],
     num: int = 50,
     endpoint: bool = True,
     *,
@@ -298,10 +300,10 @@ def linspace(
     dtype: npt.DTypeLike | None = None,
     axis: int = 0,
     device: DeviceLike = None,
-) -> tuple[ndarray, float | complex]: ...
+) -> tuple[ndarray, float | complex | ndarray]: ...
 def linspace(
-    start: Number,
-    stop: Number,
+    start: Any,
+    stop: Any,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
@@ -309,11 +311,11 @@ def linspace(
     axis: int = 0,
     *,
     device: DeviceLike = None,
-) -> ndarray | tuple[ndarray, float | complex]:
+) -> ndarray | tuple[ndarray, float | complex | ndarray]:
     """`num` evenly spaced values from `start` to `stop`, which is the last one unless `endpoint=False`.
 
     The dtype is that of `start`, `stop` and a float together. With `retstep=True` also the step.
-    Raises: NotImplementedError if `start` or `stop` is an array.
+    Shapes: `start` and `stop` may be arrays, which broadcast; the values then lie along the new axis `axis`.
     """
     count = operator.index(num)
     if count < 0:
@@ -321,7 +323,9 @@ def linspace(
     if not all(
         isinstance(value, bool | int | float | complex | np.generic) for value in (start, stop)
     ):
-        raise NotImplementedError("linspace(): start and stop must be scalars")
+        from quern._grids import linspace_of_arrays  # which builds on this module
+
+        return linspace_of_arrays(start, stop, count, endpoint, retstep, dtype, axis)  # type: ignore[no-any-return]
     if operator.index(axis) not in (0, -1):
         raise ValueError(f"linspace(): axis {axis} is out of bounds for one axis")
     wanted = np.dtype(dtype) if dtype is not None else np.result_type(start, stop, float(count))

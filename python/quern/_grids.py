@@ -9,7 +9,7 @@ import numpy as np
 
 from quern import _core
 from quern._creation import arange, array, empty, linspace
-from quern._manipulation import broadcast_to
+from quern._manipulation import broadcast_to, moveaxis
 from quern._operands import (
     as_array,
     ufuncs,
@@ -27,6 +27,29 @@ __all__ = ["c_", "fromfunction", "geomspace", "logspace", "meshgrid", "mgrid", "
 _power = ufuncs["power"]
 
 
+def linspace_of_arrays(
+    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
+    """`linspace` whose ends are arrays: a line of values for each pair of their elements."""
+    first, last = as_array(start), as_array(stop)
+    plain = (bool, int, float, complex)  # which have no say among arrays' dtypes
+    ends = (x if isinstance(x, plain) else a.dtype for x, a in ((start, first), (stop, last)))
+    made_as = np.result_type(*ends, float(num))
+    first, last = first.astype(made_as, copy=False), last.astype(made_as, copy=False)
+    intervals = num - 1 if endpoint else num
+    delta = last - first
+    steps = arange(num, dtype=made_as, device=delta.device).reshape((-1,) + (1,) * delta.ndim)
+    step = delta / intervals if intervals > 0 else math.nan
+    made = steps * (step if intervals > 0 else delta) + first
+    if endpoint and num > 1:
+        made[-1] = last
+    wanted = made_as if dtype is None else np.dtype(dtype)
+    if wanted.kind in "iu":
+        made = ufuncs["floor"](made)
+    made = moveaxis(made.astype(wanted, copy=False), 0, axis)
+    return (made, step) if retstep else made
+
+
 def logspace(
     start: Any,
     stop: Any,
@@ -40,7 +63,7 @@ def logspace(
 ) -> ndarray:
     """`base` to the power of `num` evenly spaced exponents from `start` to `stop`. Source: NumPy, `numpy.logspace`."""
     exponents = linspace(start, stop, num, endpoint, axis=axis, device=device)
-    made = _power(base, exponents)
+    made = ufuncs["power"](base, exponents)
     return made if dtype is None else made.astype(dtype, copy=False)
 
 

@@ -327,26 +327,27 @@ def delete(arr: object, obj: Any, axis: int | None = None) -> ndarray:
                 [a[(*lead, slice(0, start))], a[(*lead, slice(start + len(gone), None))]], axis
             )
         obj = np.arange(extent)[obj]
-    if _is_one(obj):
-        if not -extent <= obj < extent:
-            raise _out_of_bounds(obj, axis, extent)
-        at = int(obj) % extent
-        return _core.concatenate([a[(*lead, slice(0, at))], a[(*lead, slice(at + 1, None))]], axis)
-    indices = _positions(obj, "delete")
-    keep = np.ones(extent, np.bool_)
+    indices = np.asarray([obj]) if _is_one(obj) else _positions(obj, "delete")
     if indices.dtype.kind == "b":
         if indices.shape != (extent,):
             raise ValueError(
                 "boolean array argument obj to delete must be one dimensional and match the axis length of "
                 f"{extent}"
             )
-        keep = ~indices
-    else:
-        wrong = (indices < -extent) | (indices >= extent)
-        if wrong.any():
-            raise _out_of_bounds(indices[wrong].flat[0], axis, extent)
-        keep[indices] = False
+        indices = np.flatnonzero(indices)
+    wrong = (indices < -extent) | (indices >= extent)
+    if wrong.any():
+        raise _out_of_bounds(indices[wrong].flat[0], axis, extent)
+    if indices.size <= _FEW:  # what stays between them is a few slices
+        cuts = [-1, *np.unique(indices % max(extent, 1)).tolist(), extent]
+        kept = [slice(last + 1, cut) for last, cut in itertools.pairwise(cuts)]
+        return _core.concatenate([a[(*lead, part)] for part in kept], axis)
+    keep = np.ones(extent, np.bool_)
+    keep[indices] = False
     return gather(a, np.flatnonzero(keep), axis)
+
+
+_FEW = 8
 
 
 def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> ndarray:

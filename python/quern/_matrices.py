@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from quern._core import DeviceLike, Order, ndarray
 
-__all__ = ["diag", "diagflat", "eye", "identity", "tri", "tril", "triu", "vander"]
+__all__ = ["diag", "diagflat", "eye", "identity", "trace", "tri", "tril", "triu", "vander"]
 
 
 def _diagonal_of(matrix: ndarray, k: int) -> ndarray:
@@ -115,6 +115,18 @@ def tril(m: object, k: int = 0) -> ndarray:
 def triu(m: object, k: int = 0) -> ndarray:
     """A copy with zeros below the `k`-th diagonal of the last two axes. Source: NumPy, `numpy.triu`."""
     return _triangle(m, k, upper=True)
+
+
+def trace(
+    a: object,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: npt.DTypeLike | None = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """The sum of the diagonal of every matrix in two axes; dtypes as `sum` has them. Source: NumPy, `numpy.trace`."""
+    return as_array(a).diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
 
 def vander(x: object, N: int | None = None, increasing: bool = False) -> ndarray:

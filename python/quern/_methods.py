@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from quern import _core, _elementwise, _files
+from quern._matrices import trace
 from quern._operands import ufuncs
 from quern._rearranging import repeat
 
@@ -36,9 +40,37 @@ def _repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
     return repeat(self, repeats, axis)
 
 
+def _trace(
+    self: ndarray,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: ndarray | None = None,
+) -> ndarray:
+    """`quern.trace` of this array."""
+    return trace(self, offset, axis1, axis2, dtype, out)
+
+
+def _array_function(self: ndarray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """What NumPy's functions do with quern arrays: the function of the same name in quern computes on the device."""
+    import quern
+
+    name = func.__name__
+    ours: Any = getattr(quern, name, func) if getattr(np, name, None) is func else func
+    return NotImplemented if ours is func else ours(*args, **kwargs)
+
+
+def _bytes(self: ndarray) -> bytes:
+    """The elements' bytes in C order."""
+    return self.tobytes()
+
+
 def attach() -> None:
     """Give ndarray the methods above."""
     methods = {
+        "__array_function__": _array_function,
+        "__bytes__": _bytes,
         "byteswap": _files.byteswap,
         "clip": _clip,
         "conj": _conjugate,
@@ -48,6 +80,8 @@ def attach() -> None:
         "repeat": _repeat,
         "round": _round,
         "tofile": _files.tofile,
+        "trace": _trace,
     }
     for name, method in methods.items():
         setattr(_core.ndarray, name, method)
+    _core.ndarray.__class_getitem__ = classmethod(GenericAlias)  # type: ignore[attr-defined]

@@ -319,8 +319,8 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
     counts = host_array(repeats)
     if counts.ndim > 1:
         raise ValueError("object too deep for desired array")
-    counts = counts.astype(np.int64)
-    if (counts < 0).any():
+    counts = counts.astype(np.int64, copy=False)
+    if counts.size and counts.min() < 0:
         raise ValueError("repeats may not contain negative values.")
     extent = source.shape[axis]
     if counts.size == 1:
@@ -337,16 +337,11 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
         raise ValueError(
             f"operands could not be broadcast together with shape ({extent},) ({counts.size},)"
         )
-    if source.ndim == 1 and counts.max() <= _FEW:
+    if source.ndim == 1 and extent and counts.max() <= _FEW:
         ends = counts.cumsum()
         result = empty(int(ends[-1]), source.dtype, device=source.device)
         if result.size:
-            _repeats_kernel()(
-                source,
-                asarray(ends, device=source.device),
-                asarray(counts, device=source.device),
-                result,
-            )
+            _repeats_kernel()(source, asarray(ends, device=source.device), result)
         return result
     return gather(source, np.repeat(np.arange(extent), counts), axis)
 
@@ -367,9 +362,9 @@ def _repeat_kernel() -> ElementwiseKernel:
 @functools.cache
 def _repeats_kernel() -> ElementwiseKernel:
     return _core.ElementwiseKernel(
-        "T x, int64 end, int64 times",
+        "T x, raw int64 ends",
         "raw T y",
-        "for (long long k = end - times; k < end; ++k) y[k] = x",
+        "for (long long k = i ? ends[i - 1] : 0; k < ends[i]; ++k) y[k] = x",
         "quern_repeats",
     )
 

@@ -132,6 +132,7 @@ def test_delete(same, make, axis):
     for obj in OBJECTS:
         same("delete", make((6, 4), "h"), obj, axis)
         same("delete", make((8, 6), "h").T[:, ::2], obj, axis)
+    same("delete", make((60, 50), "h"), np.arange(0, 40, 3), axis)
     same("delete", make((), "h"), 0)
     same("delete", make((3,), "h"), 0, 1)
 

@@ -46,6 +46,16 @@ def test_parts_of_matrices(same, make, dtype):
     same("diagflat", make((), dtype), 1)
 
 
+def test_trace(same, make, device):
+    for letter in "?bfD":
+        for offset in (-9, -1, 0, 2):
+            same("trace", make((4, 5), letter), offset)
+            same("trace", make((2, 4, 5), letter), offset, 1, 2)
+    same("trace", make((4, 5), "b"), dtype="d")
+    same("trace", make((4,), "b"))
+    agree(quern.eye(4).trace(1), np.eye(4).trace(1))
+
+
 def test_vander(same, make):
     for dtype in "bfD":
         for n in (None, 0, 1, 2, 5):
@@ -59,7 +69,27 @@ def test_vander(same, make):
     same("vander", make((2, 2), "f"))
 
 
-def test_spaces(same):
+def test_spaces(same, make):
+    for ends in (
+        ([1, 2], [3, 5]),
+        (make((3,), "f"), 2),
+        (0, make((2, 1), "d")),
+        (make((2,), "D"), [1, 2]),
+    ):
+        for num in (0, 1, 5):
+            for options in (
+                {},
+                {"endpoint": False},
+                {"axis": -1},
+                {"dtype": "i"},
+                {"retstep": True},
+            ):
+                if (np.iscomplexobj(ends[0]) and "dtype" in options) or (
+                    num < 2 and "retstep" in options
+                ):
+                    continue
+                same("linspace", *ends, num, rtol=1e-6, **options)
+        same("logspace", *(np.asarray(end) / 100 for end in ends), 5, rtol=1e-5)
     same("logspace", 0, 3, 7, rtol=1e-14)
     same("logspace", 0, 3, 7, endpoint=False, base=2, dtype="f", rtol=1e-6)
     same("geomspace", 1, 1000, 4, rtol=1e-13)

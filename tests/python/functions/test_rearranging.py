@@ -127,6 +127,32 @@ def test_require(same, make, device):
     assert quern.require(a, None, ["C", "W"]) is a
 
 
+def test_broadcast(device, make):
+    ours = quern.broadcast(quern.zeros((3, 1)), quern.arange(4), 2)
+    theirs = np.broadcast(np.zeros((3, 1)), np.arange(4), 2)
+    for name in ("shape", "size", "nd", "ndim", "numiter"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert [value.shape for value in ours.values] == [(3, 4)] * 3
+    with pytest.raises(ValueError, match="broadcast"):
+        quern.broadcast(quern.zeros(3), quern.zeros(4))
+
+
+def test_functions_of_numpy_come_here(device):
+    a = quern.arange(6.0).reshape(2, 3)
+    for found in (
+        np.concatenate([a, a]),
+        np.mean(a),
+        np.where(a > 2, a, 0),
+        np.roll(a, 1),
+        np.linspace(a, 3, 2),
+    ):
+        assert isinstance(found, quern.ndarray)
+    assert np.shape(a) == (2, 3)
+    assert bytes(a) == a.tobytes()
+    with pytest.raises(TypeError):
+        np.linalg.eigh(a)
+
+
 def test_arrays_of_floats(same, device):
     same("asarray_chkfinite", [1.0, 2.0])
     same("asarray_chkfinite", [1.0, np.inf])
