@@ -243,19 +243,32 @@ def unwrap(
     return made
 
 
+_BLOCK = 16  # results that one thread works on: their sums stay in registers, and in vectors
+
+
 @functools.cache
 def _fold_kernel() -> ElementwiseKernel:
     """Sums of products of `v` with what of `a` lies under it, `shift` being where `v` begins for the first one."""
     return _core.ElementwiseKernel(
-        "raw T a, raw T v, int64 na, int64 nv, int64 shift",
-        "R y",
-        """
-        const long long begin = static_cast<long long>(i) + shift;
-        const long long first = begin < 0 ? -begin : 0;
-        const long long last = begin + nv > na ? na - begin : nv;
-        R total = R(0);
-        for (long long k = first; k < last; ++k) total += static_cast<R>(a[begin + k]) * static_cast<R>(v[k]);
-        y = total
+        "raw T a, raw T v, int64 na, int64 nv, int64 shift, int64 count",
+        "raw T y",
+        f"""
+        const long long first = i * {_BLOCK}, begin = first + shift;
+        if (begin >= 0 && begin + nv + {_BLOCK} - 1 <= na && first + {_BLOCK} <= count) {{
+            T total[{_BLOCK}] = {{}};
+            for (long long k = 0; k < nv; ++k) {{
+                const T weight = v[k];
+                for (int j = 0; j < {_BLOCK}; ++j) total[j] = total[j] + a[begin + j + k] * weight;
+            }}
+            for (int j = 0; j < {_BLOCK}; ++j) y[first + j] = total[j];
+        }} else {{
+            for (long long at = first; at < first + {_BLOCK} && at < count; ++at) {{
+                T total = T(0);
+                for (long long k = 0; k < nv; ++k)
+                    if (at + shift + k >= 0 && at + shift + k < na) total = total + a[at + shift + k] * v[k];
+                y[at] = total;
+            }}
+        }}
         """,
         "quern_correlate",
     )
@@ -275,10 +288,11 @@ def _fold(a: ndarray, v: ndarray, mode: str, name: str) -> ndarray:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     count, before = counts[mode]
     dtype = np.result_type(a.dtype, v.dtype)
-    a, v = (ascontiguousarray(x.astype(dtype, copy=False)) for x in (a, v))
-    made = empty(count, dtype, device=a.device)
-    _fold_kernel()(a, v, a.size, v.size, -before, made)
-    return made
+    wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
+    a, v = (ascontiguousarray(x.astype(wide, copy=False)) for x in (a, v))
+    made = empty(count, wide, device=a.device)
+    _fold_kernel()(a, v, a.size, v.size, -before, count, made, size=-(-count // _BLOCK))
+    return made.astype(dtype, copy=False)
 
 
 def correlate(a: object, v: object, mode: str = "valid") -> ndarray:

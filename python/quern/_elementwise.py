@@ -151,21 +151,20 @@ def fix(x: Any, out: ndarray | None = None) -> ndarray:
 
 def isposinf(x: Any, out: ndarray | None = None) -> ndarray:
     """Is the element positive infinity? Source: NumPy, `numpy.isposinf`."""
-    return ufuncs["equal"](_real_only(x, "isposinf"), np.inf, out=out)
+    return ufuncs["equal"](_real_only(x), np.inf, out=out)
 
 
 def isneginf(x: Any, out: ndarray | None = None) -> ndarray:
     """Is the element negative infinity? Source: NumPy, `numpy.isneginf`."""
-    return ufuncs["equal"](_real_only(x, "isneginf"), -np.inf, out=out)
+    return ufuncs["equal"](_real_only(x), -np.inf, out=out)
 
 
-def _real_only(x: Any, name: str) -> ndarray:
+def _real_only(x: Any) -> ndarray:
     values = as_array(x)
     if values.dtype.kind == "c":
         raise TypeError(
             f"This operation is not supported for {values.dtype} values because it would be ambiguous."
         )
-    del name
     return values
 
 

@@ -131,7 +131,7 @@ def meshgrid(
     return tuple(line.copy() if copy else line for line in lines)
 
 
-def _range_of(part: slice, device: DeviceLike = None) -> tuple[Any, Any, Any, int]:
+def _range_of(part: slice) -> tuple[Any, Any, Any, int]:
     """start, stop, step and the number of values; a complex step is a number of values, ends included."""
     start = 0 if part.start is None else part.start
     step = 1 if part.step is None else part.step
@@ -205,37 +205,37 @@ class _Joiner:
         axis, ndmin, place = self._axis, self._ndmin, self._place
         if items and isinstance(items[0], str):
             axis, ndmin, place = self._directive(items.pop(0))
-        scalars = [x for x in items if isinstance(x, (int, float, complex, np.generic))]
         parts: list[ndarray] = []
-        strong: list[np.dtype[Any]] = []
+        votes: list[Any] = []  # of dtypes and, weak beside them, Python scalars
         for item in items:
-            if isinstance(item, slice):
-                start, stop, step, count = _range_of(item)
-                made = (
-                    linspace(start, stop, count)
-                    if isinstance(step, complex)
-                    else arange(start, stop, step)
-                )
-                part = array(made, None, None, ndmin=ndmin)
-                if ndmin > 1 and place != -1:
-                    part = part.swapaxes(-1, place)
-            elif isinstance(item, str):
+            if isinstance(item, str):
                 raise ValueError("special directives must be the first entry.")
-            elif any(item is x for x in scalars):
-                part = array(item, ndmin=ndmin)
-            else:
-                given = as_array(item)
-                part = array(given, None, None, ndmin=ndmin)
-                if place != -1 and given.ndim < ndmin:
-                    first = place + ndmin - given.ndim + 1 if place < 0 else place
-                    part = _placed(given, ndmin, first)
-            if not any(item is x for x in scalars):
-                strong.append(part.dtype)
+            part = self._part(item, ndmin, place)
+            votes.append(
+                item if isinstance(item, (int, float, complex, np.generic)) else part.dtype
+            )
             parts.append(part)
         if not parts:
             raise ValueError("need at least one array to concatenate")
-        dtype = np.result_type(*strong, *scalars)
+        dtype = np.result_type(*votes)
         return _core.concatenate(parts, axis, None, dtype, "unsafe")
+
+    @staticmethod
+    def _part(item: Any, ndmin: int, place: int) -> ndarray:
+        """An entry with at least `ndmin` axes, its own beginning at `place` among them."""
+        if isinstance(item, slice):
+            start, stop, step, count = _range_of(item)
+            counted = isinstance(step, complex)
+            made = linspace(start, stop, count) if counted else arange(start, stop, step)
+            part = array(made, None, None, ndmin=ndmin)
+            return part.swapaxes(-1, place) if ndmin > 1 and place != -1 else part
+        if isinstance(item, (int, float, complex, np.generic)):
+            return array(item, ndmin=ndmin)
+        given = as_array(item)
+        if place == -1 or given.ndim >= ndmin:
+            return array(given, None, None, ndmin=ndmin)
+        first = place + ndmin - given.ndim + 1 if place < 0 else place
+        return _placed(given, ndmin, first)
 
     def _directive(self, text: str) -> tuple[int, int, int]:
         """'axis', 'axis,ndim' or 'axis,ndim,place'; what is not said is as it always is."""

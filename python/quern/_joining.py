@@ -376,7 +376,8 @@ def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> nd
         if indices.ndim == 0:
             new = moveaxis(new, 0, axis)
         count = new.shape[axis]
-        result = empty((*a.shape[:axis], extent + count, *a.shape[axis + 1 :]), a.dtype)
+        shape = (*a.shape[:axis], extent + count, *a.shape[axis + 1 :])
+        result = empty(shape, a.dtype, device=a.device)
         result[(*lead, slice(0, index))] = a[(*lead, slice(0, index))]
         result[(*lead, slice(index, index + count))] = new
         result[(*lead, slice(index + count, None))] = a[(*lead, slice(index, None))]

@@ -327,7 +327,8 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
         times = counts.item()
         lead, rest = source.shape[:axis], source.shape[axis + 1 :]
         result = empty((*lead, extent * times, *rest), source.dtype, device=source.device)
-        if result.size and math.prod(rest) == 1 and 1 < times <= _FEW:
+        short = source.device.is_cpu and math.prod(rest) == 1 and 1 < times <= _FEW
+        if result.size and short:
             _repeat_kernel()(source, times, result)
         elif result.size:
             target = result.reshape((*lead, extent, times, *rest))

@@ -79,8 +79,8 @@ def test_unwrap(same):
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid", "odd"])
 def test_folds(same, make, mode):
-    for m, n in ((7, 3), (3, 7), (6, 4), (4, 4), (1, 5), (8, 2)):
-        for letters in ("ff", "dD", "bi", "Fd"):
+    for m, n in ((7, 3), (3, 7), (6, 4), (4, 4), (1, 5), (8, 2), (101, 9), (64, 50)):
+        for letters in ("ff", "dD", "bi", "Fd", "ee", "??"):
             a, v = make((m,), letters[0]), make((n,), letters[1], seed=1)
             same("convolve", a, v, mode, rtol=1e-5)
             same("correlate", a, v, mode, rtol=1e-5)
