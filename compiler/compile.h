@@ -4,6 +4,7 @@
 #include "compiler/base/kernel_facts.h"
 #include "compiler/cache/cache.h"
 #include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/program.h"
 #include "compiler/codegen/reduction.h"
 #include "compiler/codegen/scan.h"
 #include "compiler/codegen/select.h"

@@ -19,6 +19,8 @@ PYBIND11_MODULE(_core, module) {
     bind_kernel(module);
     bind_reduction(module);
     bind_scan(module);
+    bind_sort(module);
+    bind_search(module);
     bind_ufunc(module);
     bind_quantile(module);
     bind_product(module);

@@ -16,6 +16,8 @@ void bind_texture(pybind11::module_& module);
 void bind_kernel(pybind11::module_& module);
 void bind_reduction(pybind11::module_& module);
 void bind_scan(pybind11::module_& module);
+void bind_sort(pybind11::module_& module);
+void bind_search(pybind11::module_& module);
 void bind_ufunc(pybind11::module_& module);
 void bind_quantile(pybind11::module_& module);
 void bind_product(pybind11::module_& module);

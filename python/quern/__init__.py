@@ -167,6 +167,13 @@ from quern._files import (
     savez_compressed,
 )
 from quern._grids import c_, fromfunction, geomspace, logspace, meshgrid, mgrid, ogrid, r_
+from quern._histograms import (
+    bincount,
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
+)
 from quern._joining import (
     append,
     array_split,
@@ -315,6 +322,31 @@ from quern._scans import (
     nancumprod,
     nancumsum,
 )
+from quern._sets import (
+    in1d,
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from quern._sorting import (
+    argpartition,
+    argsort,
+    digitize,
+    lexsort,
+    msort,
+    partition,
+    searchsorted,
+    sort,
+    sort_complex,
+)
+from quern._sorting import attach_methods as _attach_sorting
 from quern._ufuncs import at as _at
 from quern._windows import bartlett, blackman, hamming, hanning, kaiser
 
@@ -323,6 +355,7 @@ if TYPE_CHECKING:
 
 _attach_methods()
 ufunc.at = _at  # type: ignore[method-assign]
+_attach_sorting()
 globals().update(_core.ufuncs)  # add, multiply, sin, ...: every row of the core's table
 
 __version__: str = _core.__version__
@@ -363,6 +396,8 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argpartition",
+    "argsort",
     "array",
     "asanyarray",
     "asarray",
@@ -371,6 +406,7 @@ __all__ = [
     "asnumpy",
     "average",
     "bfloat16",
+    "bincount",
     "bool_",
     "broadcast_shapes",
     "broadcast_to",
@@ -390,6 +426,7 @@ __all__ = [
     "cumulative_sum",
     "diagonal",
     "double",
+    "digitize",
     "dtype",
     "e",
     "empty",
@@ -413,6 +450,11 @@ __all__ = [
     "iinfo",
     "index_exp",
     "inexact",
+    "histogram",
+    "histogram2d",
+    "histogram_bin_edges",
+    "histogramdd",
+    "in1d",
     "inf",
     "int16",
     "int32",
@@ -426,6 +468,9 @@ __all__ = [
     "isdtype",
     "issubdtype",
     "iterable",
+    "intersect1d",
+    "isin",
+    "lexsort",
     "linspace",
     "little_endian",
     "long",
@@ -437,6 +482,7 @@ __all__ = [
     "min",
     "mintypecode",
     "moveaxis",
+    "msort",
     "nan",
     "nanargmax",
     "nanargmin",
@@ -459,6 +505,7 @@ __all__ = [
     "number",
     "ones",
     "ones_like",
+    "partition",
     "percentile",
     "pi",
     "prod",
@@ -469,11 +516,16 @@ __all__ = [
     "reshape",
     "s_",
     "seterr",
+    "searchsorted",
+    "setdiff1d",
+    "setxor1d",
     "shape",
     "short",
     "signedinteger",
     "single",
     "size",
+    "sort",
+    "sort_complex",
     "squeeze",
     "std",
     "sum",
@@ -494,6 +546,12 @@ __all__ = [
     "ulonglong",
     "unsignedinteger",
     "ushort",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "var",
     "zeros",
     "zeros_like",

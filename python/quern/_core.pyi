@@ -105,6 +105,39 @@ class ndarray:
     ) -> ndarray: ...
     def ravel(self, order: Order = "C") -> ndarray: ...
     def flatten(self, order: Order = "C") -> ndarray: ...
+    def sort(
+        self,
+        axis: int = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
+    ) -> None: ...
+    def argsort(
+        self,
+        axis: int | None = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
+    ) -> ndarray: ...
+    def partition(
+        self,
+        kth: int | Sequence[int],
+        axis: int = -1,
+        kind: str = "introselect",
+        order: None = None,
+    ) -> None: ...
+    def argpartition(
+        self,
+        kth: int | Sequence[int],
+        axis: int | None = -1,
+        kind: str = "introselect",
+        order: None = None,
+    ) -> ndarray: ...
+    def searchsorted(
+        self, v: object, side: str = "left", sorter: ndarray | None = None
+    ) -> ndarray: ...
     def squeeze(self, axis: Shape | None = None) -> ndarray: ...
     def view(self, dtype: npt.DTypeLike | None = None) -> ndarray: ...
     def transpose(self, *axes: Shape | None) -> ndarray: ...
@@ -941,6 +974,57 @@ def _explain_contract(
     labels_b: Sequence[int],
     labels: Sequence[int],
 ) -> str: ...
+def _sort(
+    a: ndarray,
+    axis: int | None,
+    *,
+    gpu_layout: bool = False,
+    road: int = -1,
+    held: int = 0,
+    block: int = 0,
+    key_bits: int = 0,
+) -> ndarray: ...
+def _argsort(
+    a: ndarray,
+    axis: int | None,
+    *,
+    gpu_layout: bool = False,
+    road: int = -1,
+    held: int = 0,
+    block: int = 0,
+    key_bits: int = 0,
+) -> ndarray: ...
+def _explain_sort(
+    a: ndarray,
+    axis: int | None,
+    *,
+    gpu_layout: bool = False,
+    road: int = -1,
+    held: int = 0,
+    block: int = 0,
+    key_bits: int = 0,
+) -> str: ...
+def _sort_with_places(
+    a: ndarray, given: ndarray | None = None, *, key_bits: int = 0
+) -> tuple[ndarray, ndarray]: ...
+def _sort_in_place(a: ndarray, axis: int) -> None: ...
+def _search_sorted(
+    sorted: ndarray, wanted: ndarray, right: bool, sorter: ndarray | None = None
+) -> ndarray: ...
+def _is_in(sorted: ndarray, wanted: ndarray, invert: bool) -> ndarray: ...
+def _distinct(
+    a: ndarray, firsts: bool, inverse: bool, counts: bool, one_nan: bool
+) -> tuple[ndarray, ndarray | None, ndarray | None, ndarray | None]: ...
+def _keep(values: ndarray, mask: ndarray) -> ndarray: ...
+def _lonely(sorted: ndarray) -> ndarray: ...
+def _gather(source: ndarray, places: ndarray) -> ndarray: ...
+def _count(
+    x: ndarray,
+    bins: int,
+    edges: ndarray | None = None,
+    scale: float = 0.0,
+    weights: ndarray | None = None,
+) -> ndarray: ...
 
 _quantile_methods: dict[str, bool]  # name -> does it take one of the elements?
 

@@ -1,0 +1,119 @@
+// Chooses the road by the length of a row and the number of rows, and how much a block holds by the
+// size of a value.
+#include "compiler/plan/sort.h"
+
+#include "compiler/base/text.h"
+#include "compiler/plan/loop_nest.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace quern {
+namespace {
+
+constexpr std::int64_t merged_block = 256, merged_held = 8; // short rows
+constexpr std::int64_t shared_room = 1 << 15;               // bytes of a tile in shared memory
+
+void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
+    SortLayout& layout = plan.layout;
+    layout.block = static_cast<std::uint16_t>(request.force_block > 0 ? request.force_block : 512);
+    const std::int64_t most =
+        std::min<std::int64_t>(shared_room / request.item_bytes / layout.block, 16);
+    const std::int64_t needed = ceil_div(request.length, layout.block);
+    layout.road = request.length <= merged_block * merged_held / 2 ? SortRoad::short_rows
+                  : needed <= most                                 ? SortRoad::whole_rows
+                                                                   : SortRoad::split_rows;
+    layout.road = request.force.value_or(layout.road);
+    switch (layout.road) {
+    case SortRoad::short_rows:
+        layout.block = merged_block;
+        layout.held = merged_held;
+        plan.tile = merged_block * merged_held;
+        plan.rows_per_block = std::max<std::int64_t>(plan.tile / request.length, 1);
+        plan.grid = grid_for(request.rows, plan.rows_per_block);
+        break;
+    case SortRoad::whole_rows:
+        layout.held = static_cast<std::uint8_t>(
+            std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(needed, 2))));
+        plan.tile = std::int64_t{layout.held} * layout.block;
+        plan.grid = grid_for(request.rows, 1);
+        break;
+    case SortRoad::split_rows:
+        layout.held = static_cast<std::uint8_t>(request.force_held > 0 ? request.force_held : most);
+        layout.wide = request.length >= std::int64_t{1} << 30; // two bits of a count are a mark
+        plan.tile = std::int64_t{layout.held} * layout.block;
+        plan.splits = ceil_div(request.length, plan.tile);
+        plan.grid = grid_for(request.rows * plan.splits, 1);
+        break;
+    }
+}
+
+void plan_for_cpu(const SortRequest& request, SortPlan& plan) {
+    constexpr std::int64_t merged = 256, worth_wide_digits = 1 << 15, worth_a_block = 1 << 16;
+    SortLayout& layout = plan.layout;
+    layout.block = 1;
+    // Four bytes are three digits of 11 bits, which pays while nothing else wants the nearest
+    // cache.
+    if (request.item_bytes == 4 && !request.pairs && request.length >= worth_wide_digits)
+        layout.digit_bits = 11;
+    const std::int64_t free_blocks =
+        request.rows >= request.processors ? 1 : ceil_div(request.processors, request.rows);
+    const std::int64_t splits = std::min(free_blocks, request.length / worth_a_block);
+    layout.road = request.length <= merged ? SortRoad::short_rows
+                  : splits > 1             ? SortRoad::split_rows
+                                           : SortRoad::whole_rows;
+    layout.road = request.force.value_or(layout.road);
+    if (layout.road == SortRoad::split_rows) {
+        layout.wide = true;
+        plan.splits = std::max<std::int64_t>(splits, 2);
+        plan.tile = ceil_div(request.length, plan.splits);
+        plan.splits = ceil_div(request.length, plan.tile);
+        plan.grid = grid_for(request.rows * plan.splits, 1);
+        return;
+    }
+    plan.tile = request.length;
+    layout.wide = request.length >= std::int64_t{1} << 31;
+    constexpr std::int64_t side_by_side = 64; // short rows, of values of one byte
+    const std::int64_t least = ceil_div(1 << 14, request.length); // rows that are worth a block
+    plan.rows_per_block =
+        std::max(least, ceil_div(request.rows, std::int64_t{8} * request.processors));
+    if (layout.road == SortRoad::short_rows)
+        plan.rows_per_block = ceil_div(plan.rows_per_block, side_by_side) * side_by_side;
+    plan.grid = grid_for(request.rows, plan.rows_per_block);
+}
+
+} // namespace
+
+SortPlan plan_sort(const SortRequest& request) {
+    SortPlan plan;
+    plan.layout.pairs = request.pairs;
+    plan.layout.threads = request.target == Target::gpu;
+    if (plan.layout.threads)
+        plan_for_gpu(request, plan);
+    else
+        plan_for_cpu(request, plan);
+    const int bits =
+        request.key_bits > 0 ? request.key_bits : static_cast<int>(request.item_bytes) * 8;
+    plan.passes = static_cast<int>(ceil_div(bits, plan.layout.digit_bits));
+    return plan;
+}
+
+std::string describe(const SortPlan& plan) {
+    const SortLayout& layout = plan.layout;
+    const std::string digits = join(plan.passes, plan.passes == 1 ? " digit" : " digits", " of ",
+                                    int{layout.digit_bits}, " bits");
+    switch (layout.road) {
+    case SortRoad::short_rows:
+        return join("short rows | merged, ", plan.rows_per_block, " rows a block");
+    case SortRoad::whole_rows:
+        return layout.threads
+                   ? join("whole rows | ", digits, ", ", int{layout.held}, " values a thread")
+                   : join("whole rows | ", digits);
+    case SortRoad::split_rows:
+        break;
+    }
+    return join("split rows | ", digits, ", ", plan.splits, " blocks a row of ", plan.tile,
+                " elements each");
+}
+
+} // namespace quern

@@ -1,0 +1,163 @@
+// Counts, and sums of weights, by bin. Counts are integers, whose order does not matter; weights are summed in an order that
+// is the same each time: by one thread, or by one warp over its share, and then over the shares.
+#pragma once
+#include "quern/each.cuh"
+#include "quern/convert.cuh"
+#include "quern/sort_key.cuh"
+
+namespace quern {
+
+#if QUERN_COUNT_EDGES
+// Bins between edges, each with its lower one and the last with both; -1 outside. Equal bins are guessed first: `scale` of them
+// to a unit.
+struct Binner {
+    const QUERN_T1* edges;
+    long long bins;
+    double scale;
+    __device__ long long bin(const QUERN_T0& value) const {
+        const QUERN_T1 x = convert<QUERN_T1>(value);
+        if (!(x >= edges[0] && x <= edges[bins])) return -1;
+        if (scale > 0) {
+            const double guess = (convert<double>(x) - convert<double>(edges[0])) * scale;
+            long long at = guess < static_cast<double>(bins) ? static_cast<long long>(guess) : bins - 1;
+            while (at > 0 && x < edges[at]) --at;
+            while (at + 1 < bins && x >= edges[at + 1]) ++at;
+            return at;
+        }
+        long long low = 0, high = bins;
+        while (high - low > 1) {
+            const long long middle = (low + high) / 2;
+            if (x >= edges[middle])
+                low = middle;
+            else
+                high = middle;
+        }
+        return low;
+    }
+};
+#else
+struct Binner {
+    const void* edges;
+    long long bins;
+    double scale;
+    __device__ long long bin(const QUERN_T0& value) const { return static_cast<long long>(value); }
+};
+#endif
+
+} // namespace quern
+
+#if QUERN_COUNT_EDGES
+#define QUERN_BINNER const QUERN_T0 *x, const long long count, const QUERN_T1 *edges, const long long bins, const double scale
+#else
+#define QUERN_BINNER const QUERN_T0 *x, const long long count, const void *edges, const long long bins, const double scale
+#endif
+
+#if QUERN_COUNT_THREADS
+// All blocks add to one table, by way of shared memory where it is small.
+extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* counts) {
+    const quern::Binner binner = {edges, bins, scale};
+#if QUERN_COUNT_SHARED
+    __shared__ unsigned int own[QUERN_COUNT_SHARED];
+    for (int k = threadIdx.x; k < bins; k += blockDim.x) own[k] = 0;
+    __syncthreads();
+#endif
+    long long last = -1;
+    unsigned int run = 0; // neighbours are often alike
+    const auto flush = [&] {
+        if (run == 0 || last < 0) return;
+#if QUERN_COUNT_SHARED
+        atomicAdd(&own[last], run);
+#else
+        atomicAdd(&counts[last], static_cast<unsigned long long>(run));
+#endif
+    };
+    const int batch = 8;
+    const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long k = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += batch * step) {
+        QUERN_T0 held[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b)
+            if (k + b * step < count) held[b] = x[k + b * step];
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+            if (k + b * step >= count) break;
+            const long long bin = binner.bin(held[b]);
+            if (bin != last) {
+                flush();
+                last = bin;
+                run = 0;
+            }
+            ++run;
+        }
+    }
+    flush();
+#if QUERN_COUNT_SHARED
+    __syncthreads();
+    for (int k = threadIdx.x; k < bins; k += blockDim.x)
+        if (own[k]) atomicAdd(&counts[k], static_cast<unsigned long long>(own[k]));
+#endif
+}
+#else
+// A block of one thread has a table and a share of the elements.
+extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* tables) {
+    const quern::Binner binner = {edges, bins, scale};
+    unsigned long long* const own = tables + blockIdx.x * bins;
+    const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
+    for (long long k = begin; k < end; ++k) {
+        const long long bin = binner.bin(x[k]);
+        if (bin >= 0) ++own[bin];
+    }
+}
+#endif
+
+// A group of lanes has a table and a share of the elements: a warp, whose lanes of one bin are summed by the first of them in
+// order, or the one thread of a block.
+extern "C" __global__ void quern_weigh(QUERN_BINNER, const double* weights, double* tables) {
+    const quern::Binner binner = {edges, bins, scale};
+#if QUERN_COUNT_THREADS
+    const unsigned int lane = threadIdx.x % 32, all = 0xffffffffu;
+    const long long groups = static_cast<long long>(gridDim.x) * (blockDim.x / 32),
+                    group = static_cast<long long>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
+    const long long share = (count + groups - 1) / groups, begin = group * share, end = begin + share < count ? begin + share : count;
+    double* const own = tables + group * bins;
+    for (long long k = begin; k < end; k += 32) {
+        const bool is_in = k + lane < end;
+        const long long bin = is_in ? binner.bin(x[k + lane]) : -1;
+        double weight = is_in ? weights[k + lane] : 0.0;
+        const unsigned int alike = __match_any_sync(all, bin), first = __ffs(alike) - 1;
+        unsigned int rest = lane == first ? alike & (alike - 1) : 0;
+        while (__any_sync(all, rest != 0)) {
+            const unsigned int from = rest ? __ffs(rest) - 1 : lane;
+            const double other = __shfl_sync(all, weight, from);
+            if (rest) weight += other;
+            rest &= rest - 1;
+        }
+        if (lane == first && bin >= 0) own[bin] += weight;
+        __syncwarp();
+    }
+#else
+    const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
+    double* const own = tables + blockIdx.x * bins;
+    for (long long k = begin; k < end; ++k) {
+        const long long bin = binner.bin(x[k]);
+        if (bin >= 0) own[bin] += weights[k];
+    }
+#endif
+}
+
+// Sums of tables in their order.
+extern "C" __global__ void quern_join_counts(const unsigned long long* tables, const long long groups, const long long bins,
+                                             unsigned long long* counts) {
+    QUERN_EACH(k, bins) {
+        unsigned long long sum = 0;
+        for (long long g = 0; g < groups; ++g) sum += tables[g * bins + k];
+        counts[k] = sum;
+    }
+}
+extern "C" __global__ void quern_join_weights(const double* tables, const long long groups, const long long bins, double* sums) {
+    QUERN_EACH(k, bins) {
+        double sum = tables[k];
+        for (long long g = 1; g < groups; ++g) sum += tables[g * bins + k];
+        sums[k] = sum;
+    }
+}

@@ -1,0 +1,47 @@
+// What sets are made of once their elements are sorted: where another value begins, and the elements that are kept.
+#pragma once
+#include "quern/each.cuh"
+#include "quern/order.cuh"
+
+namespace quern {
+// A NaN is another value than a NaN, unless all are taken as one.
+template <class T> __device__ inline bool differ(const T& a, const T& b, bool one_nan) { return !(same(a, b) || (one_nan && is_nan(a) && is_nan(b))); }
+} // namespace quern
+
+// heads[k]: is it another value than the one before? With `lonely`, and than the one behind?
+extern "C" __global__ void quern_heads(const QUERN_T0* sorted, const long long count, bool* heads, const long long one_nan,
+                                       const long long lonely) {
+    QUERN_EACH(k, count) {
+        const bool begins = k == 0 || quern::differ(sorted[k - 1], sorted[k], one_nan != 0);
+        heads[k] = begins && (lonely == 0 || k + 1 == count || quern::differ(sorted[k], sorted[k + 1], one_nan != 0));
+    }
+}
+
+// The values at heads, of which `upto` counts those up to each element; where they begin, the place of the first element like
+// it, and for each place which value stood there. Whatever is null is not wanted.
+extern "C" __global__ void quern_keep(const QUERN_T0* values, const bool* heads, const long long* upto, const long long* places,
+                                      const long long count, QUERN_T0* kept, long long* begins, long long* firsts, long long* inverse) {
+    QUERN_EACH(k, count) {
+        const long long to = upto[k] - 1;
+        if (heads[k]) {
+            kept[to] = values[k];
+            if (begins) begins[to] = k;
+            if (firsts) firsts[to] = places[k];
+        }
+        if (inverse) inverse[places[k]] = to;
+    }
+}
+
+// counts[k] = how many elements there are from begins[k] to the next beginning.
+extern "C" __global__ void quern_runs(const long long* begins, const long long kept, const long long count, long long* counts) {
+    QUERN_EACH(k, kept) counts[k] = (k + 1 < kept ? begins[k + 1] : count) - begins[k];
+}
+
+// Rows of `width` elements: to[k] = from[places[k]].
+extern "C" __global__ void quern_gather(const QUERN_T0* from, const long long* places, const long long count, const long long width,
+                                        QUERN_T0* to) {
+    QUERN_EACH(k, count) {
+        const long long row = k / width;
+        to[k] = from[places[row] * width + (k - row * width)];
+    }
+}

@@ -1,0 +1,43 @@
+// Stable sorts of rows, NaN last: short rows are merged, longer ones go digit by digit of a key from the lowest up. Values
+// move as they are, so that zeros keep their signs; digits are taken from keys on the way. QUERN_SORT_PAIRS: the place that a
+// value had in its row travels with it. Where QUERN_SORT_THREADS is 0 a block is one thread, and no thread waits.
+#pragma once
+#include "quern/sort_key.cuh"
+
+namespace quern {
+
+#if QUERN_SORT_WIDE
+typedef long long SortPlace;
+typedef unsigned long long SortCount;
+#else
+typedef unsigned int SortPlace;
+typedef unsigned int SortCount;
+#endif
+
+const int sort_digits = 1 << QUERN_SORT_DIGIT_BITS;
+
+// Where places come from and go to: on the way in `SortPlace`s, at the end in 64 bits. Without `given` a value's place is
+// where it stands.
+struct Places {
+    const SortPlace* from;
+    SortPlace* to;
+    const long long* given;
+    long long* result;
+    __device__ SortPlace at(long long row, long long k) const {
+        return from ? from[row + k] : given ? static_cast<SortPlace>(given[row + k]) : static_cast<SortPlace>(k);
+    }
+    __device__ void put(long long row, long long k, SortPlace place) const {
+        if (to)
+            to[row + k] = place;
+        else
+            result[row + k] = place;
+    }
+};
+
+} // namespace quern
+
+#if QUERN_SORT_THREADS
+#include "quern/sort_gpu.cuh"
+#else
+#include "quern/sort_cpu.cuh"
+#endif

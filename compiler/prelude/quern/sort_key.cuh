@@ -1,0 +1,70 @@
+// What sorts compare: keys under which equal values are equal, zeros of both signs too, NaN last, complex numbers by their
+// real parts and then their imaginary ones.
+#pragma once
+#include "quern/ordered.cuh"
+
+namespace quern {
+
+// 128 bits: of complex128.
+struct WideKey {
+    unsigned long long high, low;
+    __device__ bool operator<(const WideKey& other) const { return high < other.high || (high == other.high && low < other.low); }
+    __device__ bool operator==(const WideKey& other) const { return high == other.high && low == other.low; }
+};
+
+template <bool zeros> struct OneZero { // of the two zeros' keys
+    template <class T, class Key> static __device__ Key key(Key key) { return key; }
+    template <class T, class Key> static __device__ Key loses(Key) { return 0; }
+};
+template <> struct OneZero<true> {
+    template <class T, class Key> static __device__ Key key(Key key) {
+        return static_cast<Key>(key + (key == static_cast<Key>(Ordered<T>::sign - 1)));
+    }
+    // Does the value behind a key of `Ordered` not come back from it, or not in order? A -0.0, and a NaN.
+    template <class T, class Key> static __device__ Key loses(Key key) {
+        return key == static_cast<Key>(Ordered<T>::sign - 1) || key == static_cast<Key>(~static_cast<Key>(0));
+    }
+};
+
+template <class T> struct SortKey {
+    typedef typename Ordered<T>::Key Key;
+    static __device__ Key of(const T& value) { return OneZero<Ordered<T>::has_nan>::template key<T>(Ordered<T>::key(value)); }
+};
+
+#ifdef QUERN_HAS_COMPLEX
+// With a NaN in one part numbers stand behind all others, by the part that is none: real before imaginary before neither.
+template <class T, class Key> __device__ inline void complex_key(const complex<T>& value, Key behind, Key& high, Key& low) {
+    const Key real = SortKey<T>::of(value.real()), imag = SortKey<T>::of(value.imag());
+    const bool no_real = value.real() != value.real(), no_imag = value.imag() != value.imag();
+    high = no_real || no_imag ? static_cast<Key>(behind + 2 * no_real + no_imag) : real;
+    low = no_real ? (no_imag ? Key() : imag) : no_imag ? real : imag;
+}
+template <> struct SortKey<complex<float> > {
+    typedef unsigned long long Key;
+    static __device__ Key of(const complex<float>& value) {
+        unsigned int high, low;
+        complex_key(value, 0xfff00000u, high, low);
+        return static_cast<Key>(high) << 32 | low;
+    }
+};
+template <> struct SortKey<complex<double> > {
+    typedef WideKey Key;
+    static __device__ Key of(const complex<double>& value) {
+        WideKey key;
+        complex_key(value, 0xfff8000000000000ull, key.high, key.low);
+        return key;
+    }
+};
+#endif
+
+template <class T> __device__ inline bool sorts_before(const T& a, const T& b) { return SortKey<T>::of(a) < SortKey<T>::of(b); }
+
+// `bits` bits of a key from `shift` up.
+template <int bits, class Key> __device__ inline unsigned int digit_of(const Key& key, int shift) {
+    return static_cast<unsigned int>(key >> shift) & ((1u << bits) - 1);
+}
+template <int bits> __device__ inline unsigned int digit_of(const WideKey& key, int shift) {
+    return digit_of<bits>(shift < 64 ? key.low : key.high, shift & 63);
+}
+
+} // namespace quern

@@ -1,0 +1,271 @@
+"""Sorts, orders and searches in sorted arrays, under NumPy's names: all sorts are stable, NaN last."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quern import _core
+from quern._core import ndarray
+from quern._creation import arange, asarray, ascontiguousarray
+from quern._manipulation import moveaxis
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "digitize",
+    "lexsort",
+    "msort",
+    "partition",
+    "searchsorted",
+    "sort",
+    "sort_complex",
+]
+
+_KINDS = ("quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
+
+
+def sort(
+    a: ndarray,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+) -> ndarray:
+    """A sorted copy of `a` along an axis; of all elements in C order with `axis=None`.
+
+    Every `kind` is the same stable sort. NaN stand last, -0.0 and 0.0 are equal, complex numbers go by their real parts
+    and then their imaginary ones.
+    Raises: numpy.exceptions.AxisError, also for a 0-d array; ValueError for an unknown `kind`. Source: numpy.sort.
+    """
+    _check_kind(kind, order, stable)
+    return _core._sort(a, axis)
+
+
+def argsort(
+    a: ndarray,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+) -> ndarray:
+    """The int64 places that would sort `a` along an axis; equal elements keep their order.
+
+    Shapes: that of `a`; one axis with `axis=None` and for a 0-d array. Errors: as `sort`. Source: numpy.argsort.
+    """
+    _check_kind(kind, order, stable)
+    return _core._argsort(a.reshape(1) if a.ndim == 0 else a, axis)
+
+
+def msort(a: ndarray) -> ndarray:
+    """`sort` along the first axis. Source: CuPy, `cupy.msort`."""
+    return sort(a, 0)
+
+
+def sort_complex(a: ndarray) -> ndarray:
+    """A copy sorted along the last axis, as complex numbers: complex64 for 8- and 16-bit integers, else complex128.
+
+    Source: numpy.sort_complex.
+    """
+    made = sort(a)
+    if made.dtype.kind == "c":
+        return made
+    return made.astype("F" if made.dtype.char in "bhBH" else "D")
+
+
+def partition(
+    a: ndarray,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> ndarray:
+    """A copy in which the elements `kth` stand where a sort would put them: a sorted one.
+
+    Raises: ValueError for a `kth` out of bounds or an unknown `kind`; TypeError for one that is no integer;
+    otherwise as `sort`. Source: numpy.partition.
+    """
+    _check_partition(a, kth, axis, kind, order)
+    return _core._sort(a, axis)
+
+
+def argpartition(
+    a: ndarray,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> ndarray:
+    """The places that would partition `a`: those that would sort it. Errors: as `partition`.
+
+    Source: numpy.argpartition.
+    """
+    if a.ndim == 0:
+        a = a.reshape(1)
+    _check_partition(a, kth, axis, kind, order)
+    return _core._argsort(a, axis)
+
+
+def lexsort(keys: ndarray | Sequence[ndarray], axis: int = -1) -> ndarray:
+    """The int64 places that sort by several keys, the last of them first; a sort for each key.
+
+    Shapes: keys of one shape, or an array whose first axis counts them; the result has that shape.
+    Raises: TypeError for no key; ValueError for keys of different shapes; numpy.exceptions.AxisError.
+    Source: numpy.lexsort.
+    """
+    given = list(keys) if isinstance(keys, ndarray) and keys.ndim > 0 else keys
+    if not isinstance(given, (list, tuple)) or not given:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    shape = given[0].shape
+    if any(key.shape != shape for key in given):
+        raise ValueError("all keys need to be the same shape")
+    if not shape:
+        return asarray(np.zeros((), "i8"), device=given[0].device)
+    rows = [moveaxis(key, axis, -1) for key in given]
+    moved, length = rows[0].shape, rows[0].shape[-1]
+    flat = [ascontiguousarray(row.ravel()) for row in rows]
+    if len(shape) > 1 and flat[0].size:
+        flat.append(_rows_of(flat[0], length))
+    places = _core._sort_with_places(flat[0])[1]
+    for key in flat[1:]:
+        places = _core._sort_with_places(_core._gather(key, places), places)[1]
+    if len(flat) > len(given):
+        places = places - flat[-1] * length
+    found: ndarray = moveaxis(places.reshape(moved), -1, axis)
+    return found
+
+
+def searchsorted(a: ndarray, v: Any, side: str = "left", sorter: ndarray | None = None) -> ndarray:
+    """Where `v` would go in the sorted 1-D `a`, as int64: before equal elements, or behind them with side='right'.
+
+    `sorter` (integers) puts `a` in order; it is checked, which waits for the device.
+    Shapes: that of `v`. Raises: ValueError for another `side`, an `a` of more axes, a `sorter` of another size or with
+    indices out of range; TypeError for a `sorter` that holds no integers. Source: numpy.searchsorted.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
+    if a.ndim != 1:
+        raise ValueError(
+            "object too deep for desired array"
+            if a.ndim
+            else "object of too small depth for desired array"
+        )
+    wanted = asarray(v, device=a.device)
+    if sorter is not None:
+        if sorter.dtype.kind not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if sorter.ndim != 1 or sorter.size != a.size:
+            raise ValueError("sorter.size must equal a.size")
+        if bool(((sorter < 0) | (sorter >= a.size)).any()):
+            raise ValueError("Sorter index out of range.")
+        sorter = ascontiguousarray(sorter, "i8")
+    common = np.result_type(a.dtype, wanted.dtype)
+    found = _core._search_sorted(
+        ascontiguousarray(a, common), _in_c_order(wanted, common), side == "right", sorter
+    )
+    return found
+
+
+def digitize(x: Any, bins: ndarray, right: bool = False) -> ndarray:
+    """In which of the bins between `bins`, which rise or fall, each of `x` lies, as int64: 0 before the first.
+
+    A bin holds its lower edge, or its upper one with `right`. One synchronisation, to see that `bins` is monotonic.
+    Shapes: that of `x`. Raises: ValueError for `bins` of more axes or not monotonic; TypeError for complex numbers.
+    Source: numpy.digitize.
+    """
+    bins = asarray(bins)
+    x = asarray(x, device=bins.device)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    side = "left" if right else "right"
+    if bool((bins[1:] >= bins[:-1]).all()):
+        return searchsorted(bins, x, side)
+    if not bool((bins[1:] <= bins[:-1]).all()):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    other = "right" if right else "left"
+    return bins.size - searchsorted(bins[::-1], x, other)
+
+
+def _sort_here(
+    self: ndarray,
+    axis: int = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+) -> None:
+    """Sorts the array where it lies; see quern.sort."""
+    _check_kind(kind, order, stable)
+    _core._sort_in_place(self, axis)
+
+
+def _partition_here(
+    self: ndarray,
+    kth: int | Sequence[int],
+    axis: int = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> None:
+    """Partitions the array where it lies; see quern.partition."""
+    _check_partition(self, kth, axis, kind, order)
+    _core._sort_in_place(self, axis)
+
+
+def attach_methods() -> None:
+    """Gives ndarray its methods of these names."""
+    ndarray.sort = _sort_here  # type: ignore[method-assign]
+    ndarray.partition = _partition_here  # type: ignore[method-assign]
+    ndarray.argsort = argsort  # type: ignore[method-assign,assignment]
+    ndarray.argpartition = argpartition  # type: ignore[method-assign,assignment]
+    ndarray.searchsorted = searchsorted  # type: ignore[method-assign,assignment]
+
+
+def _rows_of(like: ndarray, length: int) -> ndarray:
+    """For each element of rows of `length`: which row."""
+    return arange(like.size, device=like.device) // length
+
+
+def _in_c_order(a: ndarray, dtype: npt.DTypeLike) -> ndarray:
+    return ascontiguousarray(a, dtype).reshape(a.shape)
+
+
+def _check_kind(kind: str | None, order: object, stable: bool | None) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    if kind is not None and stable is not None:
+        raise ValueError(
+            "`kind` and `stable` parameters can't be provided at the same time. Use only one of them."
+        )
+    if kind is not None and kind not in _KINDS:
+        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
+
+
+def _check_partition(a: ndarray, kth: Any, axis: int | None, kind: str, order: object) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got '{kind}')")
+    if axis is None:
+        length = a.size
+    elif -a.ndim <= axis < a.ndim:
+        length = a.shape[axis]
+    else:
+        raise np.exceptions.AxisError(axis, a.ndim)
+    for one in kth if isinstance(kth, (list, tuple, np.ndarray)) else (kth,):
+        try:
+            at = operator.index(one)
+        except TypeError:
+            raise TypeError("Partition index must be integer") from None
+        if not -length <= at < length:
+            raise ValueError(f"kth(={at if at >= 0 else at + length}) out of bounds ({length})")

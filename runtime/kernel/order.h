@@ -1,0 +1,29 @@
+// NumPy's sorts over `sort_rows`: their axes, layouts and outputs.
+#pragma once
+#include "runtime/kernel/sort.h"
+
+#include <optional>
+
+namespace quern {
+
+// `a` sorted along an axis (none: all elements in C order), on the current stream of its device: a
+// new array that keeps the order of `a`'s axes. Throws AxisError.
+[[nodiscard]] Array sort(const Array& a, std::optional<std::int64_t> axis, SortCall call = {},
+                         void (*on_wait)(bool entering) = nullptr);
+// The places, int64 and in C order, that would sort `a`.
+[[nodiscard]] Array argsort(const Array& a, std::optional<std::int64_t> axis, SortCall call = {},
+                            void (*on_wait)(bool entering) = nullptr);
+// Both, of `a` taken as one row; with `given` (int64, as many) the places are those.
+struct SortedWithPlaces {
+    Array values, places;
+};
+[[nodiscard]] SortedWithPlaces sort_with_places(const Array& a, const Array* given,
+                                                SortCall call = {},
+                                                void (*on_wait)(bool entering) = nullptr);
+// Sorts where `a` lies. Throws ValueError if it is read-only.
+void sort_in_place(const Array& a, std::int64_t axis, void (*on_wait)(bool entering) = nullptr);
+
+[[nodiscard]] std::string explain_order(const Array& a, std::optional<std::int64_t> axis,
+                                        bool with_places, const SortCall& call);
+
+} // namespace quern

@@ -1,0 +1,39 @@
+// Places in sorted arrays, distinct values, and elements that are kept: what searches and sets are
+// made of. All arrays are 1-D, dense and on one device; everything runs on its current stream.
+#pragma once
+#include "runtime/array/array.h"
+
+#include <optional>
+
+namespace quern {
+
+using OnWait = void (*)(bool entering);
+
+enum class Side : std::uint8_t { left, right };
+// int64 places of `wanted`, of any shape in C order and `sorted`'s dtype, in `sorted`, or with
+// `sorter` (int64, null for none) in what it puts in order.
+[[nodiscard]] Array search_sorted(const Array& sorted, const Array& wanted, Side side,
+                                  const Array* sorter, OnWait on_wait = nullptr);
+// Is each of `wanted` (its dtype and any shape in C order) one of `sorted`? `invert`: is it none?
+[[nodiscard]] Array is_in(const Array& sorted, const Array& wanted, bool invert,
+                          OnWait on_wait = nullptr);
+
+// The distinct values of `a` in order. One synchronisation, for their number.
+struct Distinct {
+    Array values;
+    std::optional<Array> firsts, inverse, counts; // int64, as asked for
+};
+struct DistinctCall {
+    bool firsts = false, inverse = false, counts = false;
+    bool one_nan = true; // all NaN are one value; else each is one of its own
+};
+[[nodiscard]] Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait = nullptr);
+
+// The elements where `mask` (bool) is true. One synchronisation, for their number.
+[[nodiscard]] Array keep(const Array& values, const Array& mask, OnWait on_wait = nullptr);
+// Which elements of the sorted `a` have no neighbour like them.
+[[nodiscard]] Array lonely(const Array& sorted, OnWait on_wait = nullptr);
+// Rows (all axes of `from` but the first, in C order) at `places` (int64, all within).
+[[nodiscard]] Array gather(const Array& from, const Array& places, OnWait on_wait = nullptr);
+
+} // namespace quern

@@ -1,0 +1,210 @@
+// Plans a sort, makes its room and launches its kernels: one, or one for each digit where blocks
+// share a row.
+#include "runtime/kernel/sort.h"
+
+#include "compiler/base/text.h"
+#include "runtime/array/views.h"
+#include "runtime/kernel/program.h"
+#include "runtime/memory/copy.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace quern {
+namespace {
+
+SortPlan plan_of(const Array& rows, bool pairs, const SortCall& call) {
+    SortRequest request;
+    request.rows = rows.shape()[0];
+    request.length = rows.shape()[1];
+    request.item_bytes = row(rows.dtype()).bytes;
+    request.pairs = pairs;
+    request.target = call.gpu_layout ? Target::gpu : rows.device().arch().target;
+    request.processors = rows.device().properties().multiprocessors;
+    request.key_bits = call.key_bits;
+    request.force = call.road;
+    request.force_held = call.held;
+    request.force_block = call.block;
+    return plan_sort(request);
+}
+
+// One sort on its way.
+class Sort {
+  public:
+    Sort(const Array& rows, const Array* values, const Array* places, const Array* given,
+         const SortCall& call, void (*on_wait)(bool))
+        : rows_(rows), values_(values), places_(places), given_(given), call_(call),
+          device_(rows.device()), plan_(plan_of(rows, places != nullptr, call)),
+          numbers_(sort_numbers(plan_.layout)),
+          type_(rows.dtype()), launch_{device_, call.stream, plan_.grid,
+                                       plan_.layout.threads ? plan_.layout.block : 1U, on_wait} {}
+
+    void run() {
+        switch (plan_.layout.road) {
+        case SortRoad::short_rows:
+            run("quern_sort_short",
+                {{Argument::of(rows_), array_or_null(values_), array_or_null(given_),
+                  array_or_null(places_), number(count()), number(length()),
+                  number(plan_.rows_per_block)}});
+            break;
+        case SortRoad::whole_rows:
+            plan_.layout.threads ? whole_rows_of_threads() : whole_rows();
+            break;
+        case SortRoad::split_rows:
+            plan_.layout.threads ? split_rows_of_threads() : split_rows();
+            break;
+        }
+        if (!made_.empty())
+            keep_for_graph(device_, call_.stream,
+                           std::make_shared<const std::deque<Array>>(std::move(made_)));
+    }
+
+  private:
+    [[nodiscard]] std::int64_t count() const { return rows_.shape()[0]; }
+    [[nodiscard]] std::int64_t length() const { return rows_.shape()[1]; }
+    [[nodiscard]] std::int64_t key_bits() const {
+        return std::int64_t{plan_.layout.digit_bits} * plan_.passes;
+    }
+    void run(std::string_view kernel, const std::vector<Argument>& args) {
+        run(kernel, args, launch_.grid);
+    }
+    void run(std::string_view kernel, const std::vector<Argument>& args, std::uint32_t grid) {
+        ProgramLaunch launch = launch_;
+        launch.grid = grid;
+        launch_program({"quern/sort.cuh", {&type_, 1}, numbers_}, kernel, args, launch);
+    }
+    // Room that lives as long as the sort.
+    const Array* room(DType dtype, std::int64_t elements) {
+        made_.push_back(Array::empty(device_, dtype, Dims{elements}, call_.stream));
+        return &made_.back();
+    }
+    const Array* room_for_values() { return room(type_, rows_.size()); }
+    const Array* room_for_places() {
+        return places_ == nullptr
+                   ? nullptr
+                   : room(plan_.layout.wide ? DType::int64 : DType::uint32, rows_.size());
+    }
+
+    // What passes before the last write, in turn; where the values are wanted every other one
+    // writes there.
+    struct Between {
+        const Array *spare = nullptr, *second = nullptr, *here = nullptr, *there = nullptr;
+    };
+    Between make_between() {
+        Between made;
+        made.second = values_;
+        if (plan_.passes > 1) {
+            made.spare = room_for_values();
+            made.here = room_for_places();
+        }
+        if (plan_.passes > 2) {
+            made.there = room_for_places();
+            if (values_ == nullptr)
+                made.second = room_for_values();
+        }
+        return made;
+    }
+
+    void whole_rows_of_threads() {
+        run("quern_sort_rows",
+            {{Argument::of(rows_), array_or_null(values_), array_or_null(given_),
+              array_or_null(places_), number(count()), number(length()), number(key_bits())}});
+    }
+    void whole_rows() {
+        const Between between = make_between();
+        run("quern_sort_rows",
+            {{Argument::of(rows_), array_or_null(values_), array_or_null(between.spare),
+              array_or_null(between.second), array_or_null(between.here),
+              array_or_null(between.there), array_or_null(given_), array_or_null(places_),
+              number(count()), number(length()), number(plan_.rows_per_block),
+              number(plan_.passes)}});
+    }
+
+    // The passes of split rows: `pass` launches one, from these values and places to those.
+    template <class Pass> void passes(const Pass& pass) {
+        const Between between = make_between();
+        const Array *from = &rows_, *from_places = nullptr;
+        for (int k = 0; k < plan_.passes; ++k) {
+            const bool last = k + 1 == plan_.passes, odd = (plan_.passes - k) % 2 != 0;
+            const Array* const to = last ? values_ : odd ? between.second : between.spare;
+            const Array* const to_places = last ? nullptr : odd ? between.there : between.here;
+            pass(k, std::vector<Argument>{Argument::of(*from), array_or_null(to),
+                                          array_or_null(from_places), array_or_null(to_places),
+                                          array_or_null(given_), array_or_null(places_),
+                                          number(length()), number(plan_.splits)});
+            from = to;
+            from_places = to_places;
+        }
+    }
+    void split_rows() {
+        const Array& counts =
+            *room(DType::uint64, (count() * plan_.splits) << plan_.layout.digit_bits);
+        passes([&](int k, std::vector<Argument> args) {
+            const std::int64_t shift = std::int64_t{k} * plan_.layout.digit_bits;
+            run("quern_sort_count", {args[0], number(length()), number(plan_.splits),
+                                     number(plan_.tile), Argument::of(counts), number(shift)});
+            run("quern_sort_offsets", {Argument::of(counts), number(plan_.splits)},
+                static_cast<std::uint32_t>(count()));
+            args.insert(args.end(), {number(plan_.tile), Argument::of(counts), number(shift)});
+            run("quern_sort_pass", args);
+        });
+    }
+    void split_rows_of_threads() {
+        const DType counter = plan_.layout.wide ? DType::uint64 : DType::uint32;
+        const std::int64_t totals_bytes = count() * plan_.passes * 256 * 8, tickets_bytes = 64,
+                           tiles = count() * plan_.splits,
+                           told_bytes = tiles * 256 * static_cast<std::int64_t>(bytes_of(counter));
+        const Array room = *this->room(DType::uint8, totals_bytes + tickets_bytes + 2 * told_bytes);
+        fill_bytes(device_, room.address(), 0, static_cast<std::size_t>(room.nbytes()),
+                   call_.stream);
+        const auto part = [&](DType dtype, std::int64_t at, std::int64_t elements) {
+            return Array(room.buffer(), room.address() + static_cast<std::uint64_t>(at), dtype,
+                         Dims{elements}, Dims{static_cast<std::int64_t>(bytes_of(dtype))});
+        };
+        const Array totals = part(DType::uint64, 0, totals_bytes / 8);
+        const Array told[2] = {
+            part(counter, totals_bytes + tickets_bytes, tiles * 256),
+            part(counter, totals_bytes + tickets_bytes + told_bytes, tiles * 256)};
+        constexpr std::int64_t counted = 4; // tiles of each block that counts
+        const std::int64_t parts = (plan_.splits + counted - 1) / counted;
+        run("quern_sort_count",
+            {Argument::of(rows_), number(length()), number(parts), Argument::of(totals),
+             number(key_bits())},
+            static_cast<std::uint32_t>(count() * parts));
+        passes([&](int k, std::vector<Argument> args) {
+            const Array ticket = part(DType::uint32, totals_bytes + 4 * k, 1);
+            args.insert(args.end(),
+                        {Argument::of(totals), Argument::of(ticket), Argument::of(told[k % 2]),
+                         Argument::of(told[(k + 1) % 2]), number(8 * k), number(plan_.passes)});
+            run("quern_sort_pass", args);
+        });
+    }
+
+    const Array& rows_;
+    const Array *values_, *places_, *given_;
+    const SortCall& call_;
+    Device& device_;
+    SortPlan plan_;
+    std::array<std::pair<std::string_view, int>, 7> numbers_;
+    DType type_;
+    ProgramLaunch launch_;
+    std::deque<Array> made_;
+};
+
+} // namespace
+
+void sort_rows(const Array& rows, const Array* values, const Array* places, const Array* given,
+               const SortCall& call, void (*on_wait)(bool entering)) {
+    if (rows.size() > 0)
+        Sort(rows, values, places, given, call, on_wait).run();
+}
+
+std::string explain_sort(const Array& rows, bool with_places, const SortCall& call) {
+    const SortPlan plan = plan_of(rows, with_places, call);
+    return join("sort on ", rows.device().name(), ": ", rows.shape()[0], " rows of ",
+                rows.shape()[1], " elements\n  plan: ", describe(plan), "\n  launch: ", plan.grid,
+                " blocks of ", plan.layout.threads ? plan.layout.block : 1, " threads");
+}
+
+} // namespace quern

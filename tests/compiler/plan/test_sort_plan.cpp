@@ -1,0 +1,90 @@
+// The planner of sorts: which road for which rows, and how much a block holds.
+#include "compiler/plan/sort.h"
+
+#include <gtest/gtest.h>
+
+namespace quern {
+namespace {
+
+SortPlan plan(std::int64_t rows, std::int64_t length, std::uint32_t item_bytes = 4,
+              Target target = Target::gpu, bool pairs = false) {
+    SortRequest request;
+    request.rows = rows;
+    request.length = length;
+    request.item_bytes = item_bytes;
+    request.pairs = pairs;
+    request.target = target;
+    request.processors = target == Target::gpu ? 132 : 4;
+    return plan_sort(request);
+}
+
+TEST(SortPlan, RoadsByLengthAndSizeOfValues) {
+    EXPECT_EQ(plan(1 << 20, 16).layout.road, SortRoad::short_rows);
+    EXPECT_EQ(plan(1, 1024).layout.road, SortRoad::short_rows);
+    EXPECT_EQ(plan(1, 1025).layout.road, SortRoad::whole_rows);
+    EXPECT_EQ(plan(1, 8192).layout.road, SortRoad::whole_rows);
+    EXPECT_EQ(plan(1, 8193).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(plan(1, 4097, 8).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(plan(1, 2049, 16).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(plan(9, 256, 4, Target::cpu).layout.road, SortRoad::short_rows);
+    EXPECT_EQ(plan(9, 1 << 20, 4, Target::cpu).layout.road, SortRoad::whole_rows);
+    EXPECT_EQ(plan(1, 1 << 20, 4, Target::cpu).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(plan(1, 1 << 14, 4, Target::cpu).layout.road, SortRoad::whole_rows);
+}
+
+TEST(SortPlan, BlocksOfGpusHoldAsMuchAsTheirSharedMemory) {
+    for (const auto& [bytes, tile] :
+         {std::pair{1, 8192}, {2, 8192}, {4, 8192}, {8, 4096}, {16, 2048}}) {
+        const SortPlan made = plan(1, 1 << 24, static_cast<std::uint32_t>(bytes));
+        EXPECT_EQ(made.tile, tile) << bytes;
+        EXPECT_EQ(made.layout.held * made.layout.block, tile);
+        EXPECT_EQ(made.splits * tile, 1 << 24);
+        EXPECT_EQ(made.grid, made.splits);
+        EXPECT_EQ(made.passes, bytes);
+    }
+}
+
+TEST(SortPlan, ThreadsHoldTheLeastThatARowNeeds) {
+    for (const auto& [length, held] : {std::pair{1025, 4}, {2048, 4}, {2049, 8}, {8192, 16}})
+        EXPECT_EQ(plan(100, length).layout.held, held) << length;
+}
+
+TEST(SortPlan, ShortRowsFillBlocks) {
+    for (const std::int64_t length : {1, 7, 100, 1024})
+        for (const Target target : {Target::gpu, Target::cpu}) {
+            const std::int64_t rows = 100'000;
+            const SortPlan made = plan(rows, length > 256 ? 256 : length, 4, target);
+            EXPECT_GE(made.grid * made.rows_per_block, rows);
+            EXPECT_LT((made.grid - 1) * made.rows_per_block, rows);
+        }
+}
+
+TEST(SortPlan, CountsAreWideWhereTheyMustBe) {
+    EXPECT_FALSE(plan(1, (std::int64_t{1} << 30) - 1).layout.wide);
+    EXPECT_TRUE(plan(1, std::int64_t{1} << 30).layout.wide);
+}
+
+TEST(SortPlan, DigitsAreWideForFourBytesOnTheCpu) {
+    EXPECT_EQ(plan(4, 1 << 20, 4, Target::cpu).passes, 3);
+    EXPECT_EQ(plan(4, 1 << 20, 4, Target::cpu, true).passes, 4);
+    EXPECT_EQ(plan(4, 1 << 20, 8, Target::cpu).passes, 8);
+}
+
+TEST(SortPlan, KeysOfFewBitsTakeFewPasses) {
+    SortRequest request;
+    request.length = 1 << 20;
+    request.item_bytes = 8;
+    request.key_bits = 11;
+    EXPECT_EQ(plan_sort(request).passes, 2);
+}
+
+TEST(SortPlan, Describes) {
+    EXPECT_EQ(describe(plan(1, 1 << 27)),
+              "split rows | 4 digits of 8 bits, 16384 blocks a row of 8192 elements each");
+    EXPECT_EQ(describe(plan(7, 5000)), "whole rows | 4 digits of 8 bits, 16 values a thread");
+    EXPECT_EQ(describe(plan(1000, 50)), "short rows | merged, 40 rows a block");
+    EXPECT_EQ(describe(plan(9, 1 << 20, 4, Target::cpu)), "whole rows | 3 digits of 11 bits");
+}
+
+} // namespace
+} // namespace quern

@@ -1,0 +1,197 @@
+"""Sorts, orders, partitions and searches against NumPy, in the layouts of both kinds of device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sorting.oracle import ALL, in_order, order, sample
+
+import quern
+from quern import _core
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+@pytest.mark.parametrize("shape", [(1,), (7, 30), (3, 257), (2, 5000)], ids=str)
+def test_sort_and_argsort(device, equal, dtype, shape):
+    a = sample(shape, dtype, 1)
+    ours = quern.asarray(a)
+    equal(quern.sort(ours), in_order(a))
+    equal(quern.argsort(ours), order(a))
+    ours.sort()
+    equal(ours, in_order(a))
+
+
+# Roads of GPUs, which the CPU runs too, and blocks that share a row on the CPU.
+ROADS = [
+    (dict(gpu_layout=True), (40, 51)),
+    (dict(gpu_layout=True), (3, 1500)),
+    (dict(gpu_layout=True, road=2, held=2), (2, 2500)),
+    (dict(road=2), (2, 3000)),
+]
+
+
+@pytest.mark.parametrize("code", ["?", "e", "f", "D"])
+@pytest.mark.parametrize(("road", "shape"), ROADS, ids=str)
+def test_every_road(device, equal, code, road, shape):
+    if not device.is_cpu and "gpu_layout" not in road:
+        pytest.skip("a road of the CPU's")
+    a = sample(shape, np.dtype(code), 2)
+    equal(_core._sort(quern.asarray(a), -1, **road), in_order(a))
+    equal(_core._argsort(quern.asarray(a), -1, **road), order(a))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_axes_and_layouts(device, equal, layout, axis):
+    a = layout(sample((37, 45), np.dtype("f4"), 3))
+    ours = quern.asarray(a)
+    equal(quern.sort(ours, axis), in_order(a, axis))
+    equal(quern.argsort(ours, axis), order(a, axis))
+    if axis is not None:
+        ours[...] = quern.asarray(a)
+        ours.sort(axis)
+        equal(ours, in_order(a, axis))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=4),
+    st.integers(-3, 3),
+    st.sampled_from("bIfdF"),
+    st.integers(0, 99),
+)
+def test_any_shape(shape, axis, code, seed):
+    a = sample(tuple(shape), np.dtype(code), seed)
+    ours = quern.asarray(a)
+    if not -a.ndim <= axis < a.ndim:
+        with pytest.raises(np.exceptions.AxisError):
+            quern.sort(ours, axis)
+        return
+    assert quern.sort(ours, axis).get().tobytes() == in_order(a, axis).tobytes()
+    assert (quern.argsort(ours, axis).get() == order(a, axis)).all()
+
+
+def test_a_row_of_one_value_and_rows_in_order(device, equal):
+    for a in (np.full(3000, 7, "i8"), np.arange(3000.0), np.arange(3000)[::-1]):
+        equal(quern.sort(quern.asarray(a)), np.sort(a))
+        equal(quern.argsort(quern.asarray(a)), np.argsort(a, kind="stable"))
+
+
+def test_views_are_sorted_in_place(device, equal):
+    a = np.random.default_rng(4).integers(0, 99, (20, 30))
+    ours = quern.asarray(a)
+    ours[::2, 3:17].sort(0)
+    a[::2, 3:17].sort(0)
+    equal(ours, a)
+
+
+@pytest.mark.parametrize("code", ["i", "d", "F"])
+def test_partitions(device, equal, code):
+    a = sample((5, 70), np.dtype(code), 5)
+    ours = quern.asarray(a)
+    for kth in (3, -1, [2, 4]):
+        equal(quern.partition(ours, kth), in_order(a))
+        equal(quern.argpartition(ours, kth, axis=0), order(a, 0))
+    ours.partition(4, axis=0)
+    equal(ours, in_order(a, 0))
+    equal(ours.argpartition(2), order(in_order(a, 0)))
+
+
+def test_lexsort(device, equal):
+    random = np.random.default_rng(6)
+    keys = [random.integers(0, 4, (6, 50)), random.integers(0, 3, (6, 50)), random.random((6, 50))]
+    for count in (1, 2, 3):
+        ours = [quern.asarray(k) for k in keys[:count]]
+        equal(quern.lexsort(tuple(k[0] for k in ours)), np.lexsort([k[0] for k in keys[:count]]))
+        equal(quern.lexsort(ours), np.lexsort(keys[:count]))
+        equal(quern.lexsort(ours, axis=0), np.lexsort(keys[:count], axis=0))
+    equal(quern.lexsort(quern.asarray(keys[0])), np.lexsort(keys[0]))
+    equal(quern.lexsort((quern.asarray(3),)), np.asarray(np.lexsort((np.array(3),))))
+
+
+def test_sort_complex_and_msort(device, equal):
+    for code in "bHlfdFD":
+        a = sample((4, 9), np.dtype(code), 7)
+        wanted = in_order(a).astype(np.sort_complex(a[:1, :1]).dtype)
+        equal(quern.sort_complex(quern.asarray(a)), wanted)
+    a = sample((4, 9), np.dtype("f"), 7)
+    equal(quern.msort(quern.asarray(a)), in_order(a, 0))
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_searchsorted(device, equal, dtype):
+    a, v = in_order(sample(300, dtype, 8)), sample((7, 11), dtype, 9)
+    numpy = (a.astype("f4"), v.astype("f4")) if dtype.kind == "V" else (a, v)
+    for side in ("left", "right"):
+        ours = quern.searchsorted(quern.asarray(a), quern.asarray(v), side)
+        equal(ours, np.searchsorted(*numpy, side))
+    assert quern.asarray(a).searchsorted(quern.asarray(v)).shape == (7, 11)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 40), st.integers(0, 40), st.booleans(), st.integers(0, 99))
+def test_searches_of_any_size(length, count, right, seed):
+    random = np.random.default_rng(seed)
+    a, v = random.integers(0, 9, length), random.integers(-1, 10, count).astype("f4")
+    sorter, side = np.argsort(a, kind="stable"), "right" if right else "left"
+    ours = quern.searchsorted(quern.asarray(a), quern.asarray(v), side, quern.asarray(sorter))
+    assert (ours.get() == np.searchsorted(a, v, side, sorter)).all()
+    assert quern.searchsorted(quern.asarray(np.sort(a)), 4, side).get() == np.searchsorted(
+        np.sort(a), 4, side
+    )
+
+
+def test_digitize(device, equal):
+    x = sample((5, 8), np.dtype("d"), 10)
+    for bins in (np.array([-3.0, 0, 0.5, 4]), np.array([4.0, 1, 1, -2]), np.array([1.0])):
+        for right in (False, True):
+            equal(
+                quern.digitize(quern.asarray(x), quern.asarray(bins), right),
+                np.digitize(x, bins, right),
+            )
+
+
+THREE = np.arange(3)
+ERRORS = [
+    lambda np, a: np.sort(a, 1),
+    lambda np, a: np.sort(a.reshape(3, 1)[0, 0]),
+    lambda np, a: np.sort(a, kind="foo"),
+    lambda np, a: np.sort(a, order="x"),
+    lambda np, a: np.sort(a, kind="stable", stable=True),
+    lambda np, a: np.argsort(a, 5),
+    lambda np, a: np.partition(a, 10),
+    lambda np, a: np.partition(a, -4),
+    lambda np, a: np.argpartition(a, 1.5),
+    lambda np, a: np.lexsort(()),
+    lambda np, a: np.lexsort((a, a[:2])),
+    lambda np, a: np.lexsort((a, a), axis=1),
+    lambda np, a: np.searchsorted(a, a, "middle"),
+    lambda np, a: np.searchsorted(a.reshape(1, 3), a),
+    lambda np, a: np.searchsorted(a, a, sorter=a[:2]),
+    lambda np, a: np.searchsorted(a, a, sorter=a + 7),
+    lambda np, a: np.searchsorted(a, a, sorter=a * 1.0),
+    lambda np, a: np.digitize(a, (a - 1) ** 2),
+    lambda np, a: np.digitize(a * 1j, a),
+    lambda np, a: np.digitize(a, a.reshape(1, 3)),
+]
+
+
+@pytest.mark.parametrize("call", ERRORS, ids=range(len(ERRORS)))
+def test_errors_are_numpys(device, call):
+    with pytest.raises(Exception) as theirs:  # noqa: PT011
+        call(np, THREE)
+    with pytest.raises(type(theirs.value)):
+        call(quern, quern.asarray(THREE))
+
+
+def test_a_read_only_array_is_not_sorted(device):
+    with pytest.raises(ValueError, match="read-only"):
+        quern.broadcast_to(quern.asarray(THREE), (2, 3)).sort()
+
+
+def test_explain(device):
+    text = _core._explain_sort(quern.zeros(100_000, "f4"), -1, gpu_layout=True)
+    assert "split rows | 4 digits of 8 bits, 13 blocks a row of 8192 elements each" in text
+    assert "short rows" in _core._explain_sort(quern.zeros((9, 9)), 0)
+    assert "a copy in C order comes first" in _core._explain_sort(quern.zeros((9, 9)), 0)
