@@ -2,37 +2,35 @@
 // is the same each time: by one thread, or by one warp over its share, and then over the shares.
 #pragma once
 #include "quern/each.cuh"
+#include "quern/bisect.cuh"
 #include "quern/convert.cuh"
-#include "quern/sort_key.cuh"
 
 namespace quern {
 
 #if QUERN_COUNT_EDGES
-// Bins between edges, each with its lower one and the last with both; -1 outside. Equal bins are guessed first: `scale` of them
-// to a unit.
+// Bins between edges, each with its lower one and the last with both; -1 outside. Bins of one width are guessed first: `scale`
+// of them to a unit.
 struct Binner {
     const QUERN_T1* edges;
     long long bins;
     double scale;
-    __device__ long long bin(const QUERN_T0& value) const {
-        const QUERN_T1 x = convert<QUERN_T1>(value);
+    __device__ long long guessed(QUERN_T1 x) const {
         if (!(x >= edges[0] && x <= edges[bins])) return -1;
+        const double guess = (convert<double>(x) - convert<double>(edges[0])) * scale;
+        long long at = guess < static_cast<double>(bins) ? static_cast<long long>(guess) : bins - 1;
+        while (at > 0 && x < edges[at]) --at;
+        while (at + 1 < bins && x >= edges[at + 1]) ++at;
+        return at;
+    }
+    template <int lanes> __device__ void bin(const QUERN_T0* values, long long* found) const {
+        QUERN_T1 x[lanes];
+        for (int l = 0; l < lanes; ++l) x[l] = convert<QUERN_T1>(values[l]);
         if (scale > 0) {
-            const double guess = (convert<double>(x) - convert<double>(edges[0])) * scale;
-            long long at = guess < static_cast<double>(bins) ? static_cast<long long>(guess) : bins - 1;
-            while (at > 0 && x < edges[at]) --at;
-            while (at + 1 < bins && x >= edges[at + 1]) ++at;
-            return at;
+            for (int l = 0; l < lanes; ++l) found[l] = guessed(x[l]);
+            return;
         }
-        long long low = 0, high = bins;
-        while (high - low > 1) {
-            const long long middle = (low + high) / 2;
-            if (x >= edges[middle])
-                low = middle;
-            else
-                high = middle;
-        }
-        return low;
+        search<QUERN_T1, lanes, true>(edges, bins + 1, nullptr, x, found); // edges up to x; all of them for a NaN
+        for (int l = 0; l < lanes; ++l) found[l] = found[l] <= bins ? found[l] - 1 : x[l] == edges[bins] ? bins - 1 : -1;
     }
 };
 #else
@@ -40,9 +38,26 @@ struct Binner {
     const void* edges;
     long long bins;
     double scale;
-    __device__ long long bin(const QUERN_T0& value) const { return static_cast<long long>(value); }
+    template <int lanes> __device__ void bin(const QUERN_T0* values, long long* found) const {
+        for (int l = 0; l < lanes; ++l) found[l] = static_cast<long long>(values[l]);
+    }
 };
 #endif
+
+// visit(k, bin) for elements [begin, end), in order.
+template <class Visit> __device__ inline void each_bin(const Binner& binner, const QUERN_T0* x, long long begin, long long end, const Visit& visit) {
+    const int lanes = QUERN_COUNT_EDGES ? search_lanes : 1;
+    long long found[lanes], k = begin;
+    for (; k + lanes <= end; k += lanes) {
+        binner.bin<lanes>(x + k, found);
+        for (int l = 0; l < lanes; ++l)
+            if (found[l] >= 0) visit(k + l, found[l]);
+    }
+    for (; k < end; ++k) {
+        binner.bin<1>(x + k, found);
+        if (found[0] >= 0) visit(k, found[0]);
+    }
+}
 
 } // namespace quern
 
@@ -81,7 +96,8 @@ extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* counts)
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
             if (k + b * step >= count) break;
-            const long long bin = binner.bin(held[b]);
+            long long bin;
+            binner.bin<1>(held + b, &bin);
             if (bin != last) {
                 flush();
                 last = bin;
@@ -103,10 +119,7 @@ extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* tables)
     const quern::Binner binner = {edges, bins, scale};
     unsigned long long* const own = tables + blockIdx.x * bins;
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
-    for (long long k = begin; k < end; ++k) {
-        const long long bin = binner.bin(x[k]);
-        if (bin >= 0) ++own[bin];
-    }
+    quern::each_bin(binner, x, begin, end, [=](long long, long long bin) { ++own[bin]; });
 }
 #endif
 
@@ -122,7 +135,8 @@ extern "C" __global__ void quern_weigh(QUERN_BINNER, const double* weights, doub
     double* const own = tables + group * bins;
     for (long long k = begin; k < end; k += 32) {
         const bool is_in = k + lane < end;
-        const long long bin = is_in ? binner.bin(x[k + lane]) : -1;
+        long long bin = -1;
+        if (is_in) binner.bin<1>(x + k + lane, &bin);
         double weight = is_in ? weights[k + lane] : 0.0;
         const unsigned int alike = __match_any_sync(all, bin), first = __ffs(alike) - 1;
         unsigned int rest = lane == first ? alike & (alike - 1) : 0;
@@ -138,10 +152,7 @@ extern "C" __global__ void quern_weigh(QUERN_BINNER, const double* weights, doub
 #else
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
     double* const own = tables + blockIdx.x * bins;
-    for (long long k = begin; k < end; ++k) {
-        const long long bin = binner.bin(x[k]);
-        if (bin >= 0) own[bin] += weights[k];
-    }
+    quern::each_bin(binner, x, begin, end, [=](long long k, long long bin) { own[bin] += weights[k]; });
 #endif
 }
 

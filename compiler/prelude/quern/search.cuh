@@ -1,38 +1,7 @@
-// Binary searches in a sorted row, several at a time on the CPU: all take the same steps.
+// Searches in sorted arrays: where values would go, or whether they are there.
 #pragma once
+#include "quern/bisect.cuh"
 #include "quern/order.cuh"
-#include "quern/sort_key.cuh"
-
-namespace quern {
-
-#ifdef __QUERN_HOST__
-const int search_lanes = 16;
-#else
-const int search_lanes = 1;
-#endif
-
-// How many of `sorted` (by way of `sorter`, if any) come before each of wanted[k] to wanted[k + lanes]; with `right` equal ones
-// do too.
-template <class T, int lanes, bool right>
-__device__ inline void search(const T* sorted, long long length, const long long* sorter, const T* wanted, long long* found) {
-    typename SortKey<T>::Key keys[lanes];
-    for (int l = 0; l < lanes; ++l) {
-        keys[l] = SortKey<T>::of(wanted[l]);
-        found[l] = 0;
-    }
-    for (long long rest = length; rest > 0;) {
-        const long long half = (rest + 1) / 2;
-        for (int l = 0; l < lanes; ++l) {
-            const long long at = found[l] + half - 1;
-            const typename SortKey<T>::Key there = SortKey<T>::of(sorted[sorter ? sorter[at] : at]);
-            const bool goes_on = right ? !(keys[l] < there) : there < keys[l];
-            found[l] += goes_on ? half : 0;
-        }
-        rest = rest == 1 ? 0 : rest - half;
-    }
-}
-
-} // namespace quern
 
 // found[k] = search(wanted[k]), or whether it is there: QUERN_SEARCH_MODE 0 left, 1 right, 2 is there, 3 is not.
 extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long length, const long long* sorter, const QUERN_T0* wanted,
