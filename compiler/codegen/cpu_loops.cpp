@@ -9,14 +9,15 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
                                   const Start& start, const std::string& position) {
     const int inner = layout_.ndim - 1;
     for (const OperandRef& ref : operands_) {
-        if (access(ref) == Access::repeated && !stored(ref))
+        if (access(ref) == Access::repeated && !stored(ref) && !param(ref).place)
             out_.line("const ", type(ref), " ", own(join("one_", param(ref).name)), " = *",
                       start(ref), ";");
         else
             out_.line(constness(param(ref)), type(ref), "* const ",
                       own(join("row_", param(ref).name)), " = ", start(ref), ";");
     }
-    out_.line("QUERN_INDEPENDENT");
+    if (!writes_places(spec_)) // two elements may write one place
+        out_.line("QUERN_INDEPENDENT");
     out_.open("for (", signed_, " ", own("j"), " = ", from, "; ", own("j"), " < ", to, "; ++",
               own("j"), ")");
     for (const OperandRef& ref : operands_) {
@@ -27,7 +28,8 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
             reference(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ",
                                 nest(stride_name(ref, inner)), ")"));
         else
-            reference(ref, stored(ref) ? join("*", row) : own(join("one_", param(ref).name)));
+            reference(ref, stored(ref) || param(ref).place ? join("*", row)
+                                                           : own(join("one_", param(ref).name)));
     }
     body(position);
     out_.close();

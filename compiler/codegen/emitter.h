@@ -45,10 +45,11 @@ class ElementwiseEmitter {
         return layout_.access[static_cast<std::size_t>(ref.number)];
     }
     [[nodiscard]] bool loaded(const OperandRef& ref) const { // its old value matters
-        return !param(ref).output || !(spec_.facts.assigned_first >> ref.param & 1);
+        return !param(ref).place &&
+               (!param(ref).output || !(spec_.facts.assigned_first >> ref.param & 1));
     }
     [[nodiscard]] bool stored(const OperandRef& ref) const {
-        return param(ref).output || param(ref).non_const;
+        return !param(ref).place && (param(ref).output || param(ref).non_const);
     }
     [[nodiscard]] std::string type(std::size_t k) const {
         return type_in_kernel(spec_, signature_, k);
@@ -84,7 +85,8 @@ class ElementwiseEmitter {
     }
 
     void reference(const OperandRef& ref, const std::string& element) {
-        out_.line(constness(param(ref)), type(ref), "& ", param(ref).name, " = ", element, ";");
+        out_.line(constness(param(ref)), type(ref), param(ref).place ? "* const " : "& ",
+                  param(ref).name, param(ref).place ? " = &" : " = ", element, ";");
     }
 
     // Byte offset of an operand from the axes [0, last].

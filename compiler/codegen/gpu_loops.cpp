@@ -23,6 +23,11 @@ void ElementwiseEmitter::vector_loop() {
               own("end"), " = static_cast<", signed_, ">(", extent, ") - ", own("base"), ";");
     for (const OperandRef& ref : operands_) {
         const std::string start = inner > 0 ? shifted(ref, offset(ref, inner - 1)) : data(ref);
+        if (param(ref).place) {
+            out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)),
+                      " = ", start, ";");
+            continue;
+        }
         if (access(ref) == Access::repeated) {
             out_.line(constness(param(ref)), type(ref), "& ", param(ref).name, " = *", start, ";");
             continue;
@@ -42,9 +47,19 @@ void ElementwiseEmitter::vector_loop() {
               ")");
     out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ", own("end"),
               ")");
-    for (const OperandRef& ref : operands_)
-        if (access(ref) != Access::repeated)
+    for (const OperandRef& ref : operands_) {
+        const std::string at = own(join("at_", param(ref).name)),
+                          position = join(own("base"), " + ", own("lane"));
+        if (!param(ref).place && access(ref) != Access::repeated)
             reference(ref, join(own(join("pack_", param(ref).name)), "[", own("lane"), "]"));
+        else if (param(ref).place && access(ref) == Access::contiguous)
+            reference(ref, join(at, "[", position, "]"));
+        else if (param(ref).place && access(ref) == Access::strided)
+            reference(ref, join("*quern::at_byte(", at, ", (", position, ") * ",
+                                nest(stride_name(ref, inner)), ")"));
+        else if (param(ref).place)
+            reference(ref, join("*", at));
+    }
     const std::string in_row = join("static_cast<ptrdiff_t>(", own("base"), ") + ", own("lane"));
     body(inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent, " + ", in_row)
                    : in_row);
@@ -76,9 +91,11 @@ void ElementwiseEmitter::scattered_loop() {
               nest("count"), "; ", own("first"), " += static_cast<", index_,
               ">(gridDim.x) * blockDim.x * ", lanes, ")");
     for (const OperandRef& ref : operands_) {
-        out_.line(type(ref), " ", own(join("lanes_", param(ref).name)), "[", lanes, "];");
-        if (stored(ref))
-            out_.line(type(ref), "* ", own(join("places_", param(ref).name)), "[", lanes, "];");
+        if (!param(ref).place)
+            out_.line(type(ref), " ", own(join("lanes_", param(ref).name)), "[", lanes, "];");
+        if (stored(ref) || param(ref).place)
+            out_.line(constness(param(ref)), type(ref), "* ", own(join("places_", param(ref).name)),
+                      "[", lanes, "];");
     }
     const auto each_lane = [&](auto&& inside) {
         out_.line("#pragma unroll");
@@ -97,7 +114,7 @@ void ElementwiseEmitter::scattered_loop() {
     each_lane([&] {
         split(layout_.ndim - 1, own("step"));
         for (const OperandRef& ref : operands_) {
-            if (stored(ref))
+            if (stored(ref) || param(ref).place)
                 out_.line(lane_of("places_", ref), " = &", element(ref), ";");
             if (loaded(ref))
                 out_.line(lane_of("lanes_", ref), " = ", element(ref), ";");
@@ -105,7 +122,8 @@ void ElementwiseEmitter::scattered_loop() {
     });
     each_lane([&] {
         for (const OperandRef& ref : operands_)
-            reference(ref, lane_of("lanes_", ref));
+            reference(ref, param(ref).place ? join("*", lane_of("places_", ref))
+                                            : lane_of("lanes_", ref));
         body(join("static_cast<ptrdiff_t>(", own("step"), ")"));
     });
     each_lane([&] {
@@ -133,7 +151,7 @@ void ElementwiseEmitter::tile_loop() {
     for (const OperandRef& ref : operands_) {
         out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ",
                   outer(ref), ";");
-        if (access(ref) != Access::tiled)
+        if (access(ref) != Access::tiled && !param(ref).place)
             out_.line(type(ref), " ", own(join("lanes_", param(ref).name)), "[", rounds, "];");
     }
     const auto each_round = [&](auto&& inside) {
@@ -175,7 +193,9 @@ void ElementwiseEmitter::tile_loop() {
         inside_edges();
         for (const OperandRef& ref : operands_)
             reference(ref,
-                      access(ref) == Access::tiled
+                      param(ref).place
+                          ? tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p"))
+                      : access(ref) == Access::tiled
                           ? join(own(join("tile_", param(ref).name)), "[", own("column"), "][",
                                  own("turn"), "]")
                           : join(own(join("lanes_", param(ref).name)), "[", own("round"), "]"));

@@ -56,6 +56,7 @@ std::vector<std::string> kernel_pieces(const KernelSpec& spec, const Signature& 
                                       "uintptr_t", "M_",       "INFINITY", "NAN",      "FLT_",
                                       "DBL_",      "INT_",     "UINT_",    "LLONG_",   "ULLONG_"}));
     add("quern/atomic.cuh", starts_with_any(identifiers, {"atomic"}));
+    add("quern/index.cuh", starts_with_any(identifiers, {"IndexFault"}));
     add("quern/convert.cuh", starts_with_any(identifiers, {"convert"}));
     add("quern/ufunc.cuh", starts_with_any(identifiers, {"ufunc"}));
     add("quern/reduce_ops.cuh", starts_with_any(identifiers, {"quern_value"}));

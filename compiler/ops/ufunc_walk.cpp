@@ -126,7 +126,7 @@ class Walk {
         operation_ =
             join("const ptrdiff_t column = i % width, owner = i / width; "
                  "for (ptrdiff_t k = 0; k < count; ++k) { const ptrdiff_t place = at[k]; "
-                 "if (place % owners == owner) { ",
+                 "if (place >= 0 && place % owners == owner) { ", // -1: an index out of bounds
                  out(), "& target = y[place * width + column]; ",
                  ufunc_operand(row_, form_.out, form_.loop.types[0], "a", "target"),
                  unary_ ? std::string()

@@ -32,15 +32,19 @@ std::int64_t grain_of(const ElementwiseSpec& spec) {
     return spec.operation.find('(') != std::string::npos ? 8192 : 32768;
 }
 
+// On the CPU, bodies that write where they like run one after the other: the last one wins.
+constexpr std::int64_t one_block = std::int64_t{1} << 60;
+
 } // namespace
 
 BodyNeeds needs_of(const ElementwiseSpec& spec) {
     const BodyFacts& facts = spec.facts;
     BodyNeeds needs;
-    needs.keep_order = facts.uses_i || facts.uses_ind || facts.uses_n;
+    const bool in_order = writes_places(spec);
+    needs.keep_order = facts.uses_i || facts.uses_ind || facts.uses_n || in_order;
     needs.keep_axes = !spec.reduce_dims && facts.uses_ind;
     needs.one_element = facts.leaves_early || names_a_thread(facts.identifiers);
-    needs.grain = grain_of(spec);
+    needs.grain = in_order ? one_block : grain_of(spec);
     return needs;
 }
 

@@ -74,7 +74,7 @@ int tile_axis(const Nest& nest, std::span<const Operand> operands, std::int64_t 
     int found = -1;
     for (int k = 0; k < nest.operands; ++k) {
         const std::int64_t item = operands[k].item_bytes;
-        if (nest.stride[k][inner] == item || nest.stride[k][inner] == 0)
+        if (nest.stride[k][inner] == item || nest.stride[k][inner] == 0 || operands[k].place)
             continue;
         if (operands[k].output)
             return -1;
@@ -94,17 +94,19 @@ void choose_access(const Nest& nest, const PlanRequest& request, ElementwiseLayo
     const int inner = nest.ndim - 1;
     for (int k = 0; k < nest.operands; ++k) {
         const std::int64_t item = request.operands[k].item_bytes, stride = nest.stride[k][inner];
-        layout.access[k] = stride == item || nest.extent[inner] == 1    ? Access::contiguous
-                           : stride == 0                                ? Access::repeated
-                           : tiles && nest.stride[k][inner - 1] == item ? Access::tiled
-                                                                        : Access::strided;
+        layout.access[k] =
+            stride == item || nest.extent[inner] == 1 ? Access::contiguous
+            : stride == 0                             ? Access::repeated
+            : tiles && nest.stride[k][inner - 1] == item && !request.operands[k].place
+                ? Access::tiled
+                : Access::strided;
     }
 }
 
 bool aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout,
              int lanes, int shift) {
     for (int k = 0; k < nest.operands; ++k) {
-        if (layout.access[k] != Access::contiguous)
+        if (layout.access[k] != Access::contiguous || request.operands[k].place)
             continue;
         const Operand& operand = request.operands[k];
         const auto chunk =
@@ -125,6 +127,8 @@ int choose_lanes(const Nest& nest, const PlanRequest& request, const Elementwise
     std::uint32_t smallest = 16, largest = 1;
     bool any = false;
     for (int k = 0; k < nest.operands; ++k) {
+        if (request.operands[k].place)
+            continue;
         if (layout.access[k] == Access::strided || layout.access[k] == Access::tiled)
             return 1;
         if (layout.access[k] != Access::contiguous)

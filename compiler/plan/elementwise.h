@@ -23,6 +23,7 @@ struct Operand {
     std::uint32_t item_bytes = 4;
     std::uint64_t address = 0;
     bool output = false;
+    bool place = false; // only its address is wanted: how it lies costs nothing
 };
 
 enum class Strategy : std::uint8_t {

@@ -16,7 +16,9 @@ struct Param {
     DType dtype = DType::float32; // meaningful when placeholder == 0
     bool raw = false;
     bool output = false;
-    bool non_const = false;           // `_non_const`: an input that the body may write
+    bool non_const = false; // `_non_const`: an input that the body may write
+    bool place = false;     // the body sees a pointer to the element, which nobody loads or stores;
+                            // only kernels of ours have such
     std::uint32_t begin = 0, end = 0; // columns of "T x" in its own list, for carets
 };
 
@@ -50,6 +52,14 @@ struct ElementwiseSpec : KernelSpec {
     std::string operation, loop_prep, after_loop;
     bool no_return = false, return_tuple = false;
 };
+
+// Does the body write places that it finds itself? Then two elements may write the same one.
+[[nodiscard]] inline bool writes_places(const KernelSpec& spec) {
+    for (const Param& param : spec.params)
+        if (param.place && param.output)
+            return true;
+    return false;
+}
 
 // What the constructor of ElementwiseKernel receives, unchecked.
 struct ElementwiseText {
