@@ -2,6 +2,7 @@
 #include "runtime/device/device.h"
 
 #include "compiler/base/error.h"
+#include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
 
 #include <atomic>
@@ -57,6 +58,7 @@ Device::~Device() {
 void Device::synchronize() const {
     make_current();
     check(api(), api().cuCtxSynchronize(), "wait for ", name_);
+    throw_fault(*this);
 }
 
 } // namespace quern

@@ -2,6 +2,7 @@
 #include "runtime/memory/copy.h"
 
 #include "compiler/base/error.h"
+#include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ constexpr std::size_t in_flight_bytes = std::size_t{64}
 void wait_for(Device& device, CUstream stream, std::size_t bytes) {
     check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a copy of ",
           format_bytes(bytes), " on ", device.name());
+    throw_fault(device);
 }
 
 // Later work of `waiter` comes after what `first` holds now. Both streams are of devices with one

@@ -1,5 +1,6 @@
 // Events: points in a stream's order that others can wait for and measure between.
 #include "compiler/base/error.h"
+#include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
 #include "runtime/stream/stream.h"
 
@@ -25,6 +26,7 @@ void Event::synchronize() const {
     device_->make_current();
     check(device_->api(), device_->api().cuEventSynchronize(handle()), "wait for an event of ",
           device_->name());
+    throw_fault(*device_);
 }
 
 bool Event::done() const {

@@ -2,6 +2,7 @@
 #include "runtime/stream/stream.h"
 
 #include "compiler/base/error.h"
+#include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
 
 #include <mutex>
@@ -101,6 +102,7 @@ void Stream::synchronize() const {
     device_->make_current();
     check(device_->api(), device_->api().cuStreamSynchronize(raw_), "wait for a stream of ",
           device_->name());
+    throw_fault(*device_);
 }
 
 bool Stream::done() const {
