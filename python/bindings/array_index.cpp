@@ -1,15 +1,25 @@
-// What stands between an array's brackets, as basic indexing.
+// What stands between an array's brackets: Python's objects become the items of an index.
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
+#include "python/bindings/bind_call.h"
 #include "python/bindings/bind_dtype.h"
-#include "runtime/array/views.h"
+#include "python/bindings/bind_error.h"
+#include "python/bindings/bind_scalar.h"
+#include "runtime/kernel/indexing.h"
 
+#include <array>
 #include <vector>
 
 namespace py = pybind11;
 
 namespace quern::python {
 namespace {
+
+[[noreturn]] void refuse_item() {
+    throw Error(ErrorKind::index,
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer "
+                "or boolean arrays are valid indices");
+}
 
 // Python cuts a slice's bounds to what an index can be; so do we.
 std::optional<std::int64_t> bound_of(PyObject* object) {
@@ -23,17 +33,10 @@ std::optional<std::int64_t> bound_of(PyObject* object) {
     return value;
 }
 
-// Lists and arrays; not an array without axes, which may stand for an integer.
-bool has_length(PyObject* object) {
-    if (PySequence_Check(object) == 0)
-        return false;
-    if (PySequence_Size(object) >= 0)
-        return true;
-    PyErr_Clear();
-    return false;
-}
+bool is_numpy_array(PyObject* object) { return py::isinstance<py::array>(object); }
 
-IndexItem item_of(PyObject* object) {
+// Integers, slices, ... and None; nullopt for anything that may be an array.
+std::optional<IndexItem> find_basic(PyObject* object) {
     if (PyLong_CheckExact(object)) {
         const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_IndexError);
         if (value == -1 && PyErr_Occurred() != nullptr)
@@ -48,34 +51,174 @@ IndexItem item_of(PyObject* object) {
         return NewAxis{};
     if (object == Py_Ellipsis)
         return Ellipsis{};
-    const bool sequence = has_length(object) && !PyUnicode_Check(object) && !PyBytes_Check(object);
-    if (PyBool_Check(object) || sequence ||
-        (!PyIndex_Check(object) && py::hasattr(object, "__array__")))
-        throw Error(
-            ErrorKind::not_implemented,
-            "indexing by arrays, lists and booleans is not supported yet: use integers, slices, "
-            "... and None");
-    if (!PyIndex_Check(object))
-        throw Error(
-            ErrorKind::index,
-            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
-            "boolean arrays are valid indices");
+    if (find_array(object) != nullptr || PyBool_Check(object) || PyList_Check(object) ||
+        PyTuple_Check(object) || is_numpy_array(object) || !PyIndex_Check(object))
+        return std::nullopt;
     return to_int(object, "index");
+}
+
+// Basic items of a key, in place for the usual few.
+struct BasicKey {
+    static constexpr std::size_t usual = 6;
+    std::array<IndexItem, usual> near;
+    std::vector<IndexItem> far;
+    std::size_t count = 0;
+
+    // False: the key holds something else too.
+    bool read(PyObject* key) {
+        if (!PyTuple_Check(key))
+            return add(key);
+        const auto length = static_cast<std::size_t>(PyTuple_GET_SIZE(key));
+        if (length > usual)
+            far.resize(length);
+        for (std::size_t k = 0; k < length; ++k)
+            if (!add(PyTuple_GET_ITEM(key, static_cast<Py_ssize_t>(k))))
+                return false;
+        return true;
+    }
+    [[nodiscard]] std::span<const IndexItem> items() const {
+        return {far.empty() ? near.data() : far.data(), count};
+    }
+
+  private:
+    bool add(PyObject* object) {
+        const std::optional<IndexItem> item = find_basic(object);
+        if (item)
+            (far.empty() ? near.data() : far.data())[count++] = *item;
+        return item.has_value();
+    }
+};
+
+Array send(const py::array& host, Device& device) {
+    const DType dtype = to_dtype(host.dtype());
+    Array sent = Array::empty(device, dtype, to_dims(host.attr("shape")), current_stream(device));
+    if (sent.size() > 0)
+        upload(sent, host, current_stream(device));
+    return sent;
+}
+
+py::array as_numpy(py::handle object, py::handle dtype = py::none()) {
+    return py::module_::import("numpy").attr("asarray")(object, dtype).cast<py::array>();
+}
+
+AdvancedItem item_of(PyObject* object, Device& device) {
+    if (const std::optional<IndexItem> basic = find_basic(object))
+        return std::visit([](const auto& item) { return AdvancedItem(item); }, *basic);
+    if (const Array* array = find_array(object))
+        return ArrayIndex{*array};
+    if (const std::optional<Scalar> scalar = find_scalar(object)) {
+        if (scalar->kind != Scalar::Kind::boolean)
+            refuse_item();
+        return TruthIndex{scalar->boolean};
+    }
+    const bool is_list = PyList_Check(object) || PyTuple_Check(object);
+    if (!is_list && !is_numpy_array(object)) {
+        if (const std::optional<Array> foreign = find_foreign_array(object))
+            return ArrayIndex{*foreign};
+        if (!py::hasattr(object, "__array__"))
+            refuse_item();
+    }
+    py::array host = as_numpy(object);
+    const char kind = host.dtype().kind();
+    if (is_list && host.size() == 0)
+        host = as_numpy(host, numpy_dtype(DType::int64));
+    else if (is_list && kind != 'i' && kind != 'u' && kind != 'b')
+        refuse_item();
+    else if (kind != 'i' && kind != 'u' && kind != 'b')
+        throw Error(ErrorKind::index,
+                    "arrays used as indices must be of integer (or boolean) type");
+    if (kind == 'b' && host.ndim() == 0)
+        return TruthIndex{py::cast<bool>(host.attr("item")())};
+    return ArrayIndex{send(host, device)};
+}
+
+IndexCall call_of(const char* name) {
+    IndexCall call;
+    call.name = name;
+    call.on_wait = drop_gil;
+    return call;
+}
+
+void after_call() {
+    if (has_waited()) [[unlikely]]
+        surface_warnings();
 }
 
 } // namespace
 
-Array index_array(const Array& array, py::handle key) {
+std::vector<AdvancedItem> read_key(const Array& array, py::handle key) {
+    std::vector<AdvancedItem> items;
     if (!PyTuple_Check(key.ptr())) {
-        const IndexItem item = item_of(key.ptr());
-        return basic_index(array, {&item, 1});
+        items.push_back(item_of(key.ptr(), array.device()));
+        return items;
     }
-    std::vector<IndexItem> items;
     const Py_ssize_t count = PyTuple_GET_SIZE(key.ptr());
     items.reserve(static_cast<std::size_t>(count));
     for (Py_ssize_t k = 0; k < count; ++k)
-        items.push_back(item_of(PyTuple_GET_ITEM(key.ptr(), k)));
-    return basic_index(array, items);
+        items.push_back(item_of(PyTuple_GET_ITEM(key.ptr(), k), array.device()));
+    return items;
+}
+
+Array to_index_array(py::handle object, Device& device) {
+    if (const Array* array = find_array(object.ptr()))
+        return *array;
+    py::array host = as_numpy(object);
+    const char kind = host.dtype().kind();
+    if (host.size() == 0 && !is_numpy_array(object.ptr()))
+        host = as_numpy(host, numpy_dtype(DType::int64));
+    else if (kind != 'i' && kind != 'u' && kind != 'b')
+        throw TypeError(join("Cannot cast array data from ",
+                             py::repr(host.dtype()).cast<std::string>(),
+                             " to dtype('int64') according to the rule 'safe'"));
+    return send(host, device);
+}
+
+Argument to_value(const Array& target, py::handle value, std::optional<Array>& kept) {
+    if (const Array* array = find_array(value.ptr())) {
+        if (&array->device() == &target.device())
+            return Argument::of(*array);
+        kept = duplicate_on(*array, target.device());
+        return Argument::of(*kept);
+    }
+    if (const std::optional<Scalar> scalar = find_scalar(value.ptr())) {
+        std::array<std::byte, 16> stored{};
+        store_scalar(*scalar, target.dtype(), stored.data()); // complains before anything runs
+        return Argument::of(*scalar);
+    }
+    if (!is_numpy_array(value.ptr()))
+        kept = find_foreign_array(value.ptr());
+    if (!kept) {
+        const bool as_it_is = is_numpy_array(value.ptr());
+        const py::array host =
+            as_numpy(value, as_it_is ? py::object(py::none()) : numpy_dtype(target.dtype()));
+        kept = Array::empty(target.device(), target.dtype(), to_dims(host.attr("shape")),
+                            current_stream(target.device()));
+        if (kept->size() > 0)
+            upload(*kept, host, current_stream(target.device()));
+    }
+    return Argument::of(*kept);
+}
+
+PyObject* get_by_key(PyObject* self, PyObject* key) {
+    const Array& array = reinterpret_cast<ArrayObject*>(self)->array;
+    if (BasicKey basic; basic.read(key)) [[likely]]
+        return wrap_view(basic_index(array, basic.items()), self);
+    Array result = get_indexed(array, read_key(array, key), call_of("array[index]"));
+    after_call();
+    return wrap_array(std::move(result));
+}
+
+void set_by_key(const Array& array, py::handle key, py::handle value) {
+    if (BasicKey basic; basic.read(key.ptr())) {
+        const Array target = basic_index(array, basic.items());
+        if (!target.writable())
+            throw ValueError("assignment destination is read-only");
+        return assign(target, value, current_stream(target.device()));
+    }
+    std::optional<Array> kept;
+    const Argument given = to_value(array, value, kept);
+    set_indexed(array, read_key(array, key), given, call_of("array[index] = value"));
+    after_call();
 }
 
 } // namespace quern::python

@@ -8,6 +8,7 @@
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
 #include "runtime/array/views.h"
+#include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
 
 #include <memory>
@@ -136,6 +137,7 @@ void wait_for_writes(const Array& array) {
     device.make_current();
     check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
           device.name());
+    throw_fault(device);
 }
 
 py::dict interface_of(const Array& array) {

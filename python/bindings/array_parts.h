@@ -2,6 +2,8 @@
 // interfaces.
 #pragma once
 #include "python/bindings/bind_array.h"
+#include "runtime/array/indexing.h"
+#include "runtime/kernel/argument.h"
 
 #include <pybind11/numpy.h>
 
@@ -13,8 +15,18 @@ namespace quern::python {
 // array_type.cpp: the type object itself; adds it to the module as `ndarray`.
 void make_array_type(pybind11::module_& module);
 
-// array_index.cpp: basic indexing. `key` is what Python's brackets hold.
-[[nodiscard]] Array index_array(const Array& array, pybind11::handle key);
+// array_index.cpp: what Python's brackets hold. A get is a view for integers, slices, ... and None,
+// else a new array.
+[[nodiscard]] PyObject* get_by_key(PyObject* self, PyObject* key);
+void set_by_key(const Array& array, pybind11::handle key, pybind11::handle value);
+// The key of an index by arrays, on the array's device.
+[[nodiscard]] std::vector<AdvancedItem> read_key(const Array& array, pybind11::handle key);
+// Integers or bools of any kind as an array of the device: an ndarray as it is, others are sent.
+[[nodiscard]] Array to_index_array(pybind11::handle object, Device& device);
+// What is to be written into `target`: a scalar that its dtype holds, or an array on its device,
+// which `kept` keeps.
+[[nodiscard]] Argument to_value(const Array& target, pybind11::handle value,
+                                std::optional<Array>& kept);
 
 // array_transfer.cpp: between NumPy's memory and a device's. The GIL is released while bytes move.
 // A new NumPy array in order 'C', 'F' or 'A'; or `out`, which must fit. `blocking` waits for the
@@ -57,6 +69,7 @@ void bind_array_views(pybind11::module_& module, pybind11::handle type);
 void bind_array_values(pybind11::module_& module, pybind11::handle type);
 void bind_array_components(pybind11::handle type);
 void bind_array_reductions(pybind11::module_& module, pybind11::handle type);
+void bind_array_indexing(pybind11::module_& module, pybind11::handle type);
 void bind_array_operators(pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
 void bind_array_interop(pybind11::handle type);

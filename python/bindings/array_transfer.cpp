@@ -9,6 +9,7 @@
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
 #include "runtime/array/views.h"
+#include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/memory/copy.h"
@@ -37,6 +38,7 @@ void wait_for(const Device& device, CUstream stream) {
     device.make_current();
     check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
           device.name());
+    throw_fault(device);
 }
 
 py::array new_numpy(const Array& array, char order) {

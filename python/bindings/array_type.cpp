@@ -176,8 +176,7 @@ Py_ssize_t length(PyObject* self) {
 }
 
 PyObject* get_item(PyObject* self, PyObject* key) {
-    return guarded([&] { return wrap_view(index_array(array_of(self), key), self); },
-                   static_cast<PyObject*>(nullptr));
+    return guarded([&] { return get_by_key(self, key); }, static_cast<PyObject*>(nullptr));
 }
 
 PyObject* get_element(PyObject* self, Py_ssize_t position) {
@@ -194,10 +193,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
         [&] {
             if (value == nullptr)
                 throw ValueError("cannot delete array elements");
-            const Array target = index_array(array_of(self), key);
-            if (!target.writable())
-                throw ValueError("assignment destination is read-only");
-            assign(target, value, current_stream(target.device()));
+            set_by_key(array_of(self), key, value);
             return 0;
         },
         -1);

@@ -9,6 +9,7 @@ void bind_array(pybind11::module_& module) {
     const pybind11::handle type = reinterpret_cast<PyObject*>(array_type);
     bind_array_views(module, type);
     bind_array_reductions(module, type);
+    bind_array_indexing(module, type);
     bind_array_operators(type);
     bind_array_values(module, type);
     bind_array_components(type);

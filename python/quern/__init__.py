@@ -77,11 +77,12 @@ from numpy import (
     ushort,
 )
 
-from quern import _core, cache, cuda, exceptions, fft, linalg, random, typing
+from quern import _core, cache, cuda, exceptions, fft, linalg, random, typing, x
 from quern._absent import absent_attribute as _absent_attribute
 from quern._apply import apply_along_axis, apply_over_axes, piecewise, vectorize
 from quern._bits import packbits, unpackbits
 from quern._broadcast import broadcast
+from quern._config import config
 from quern._core import (
     Device,
     ElementwiseKernel,
@@ -166,6 +167,7 @@ from quern._files import (
     savez,
     savez_compressed,
 )
+from quern._flat import flatiter
 from quern._grids import c_, fromfunction, geomspace, logspace, meshgrid, mgrid, ogrid, r_
 from quern._histograms import (
     bincount,
@@ -173,6 +175,33 @@ from quern._histograms import (
     histogram2d,
     histogram_bin_edges,
     histogramdd,
+)
+from quern._indexing import (
+    argwhere,
+    choose,
+    compress,
+    diag_indices,
+    diag_indices_from,
+    extract,
+    fill_diagonal,
+    flatnonzero,
+    indices,
+    ix_,
+    mask_indices,
+    nonzero,
+    place,
+    put,
+    put_along_axis,
+    putmask,
+    ravel_multi_index,
+    select,
+    take,
+    take_along_axis,
+    tril_indices,
+    tril_indices_from,
+    triu_indices,
+    triu_indices_from,
+    unravel_index,
 )
 from quern._joining import (
     append,
@@ -696,6 +725,34 @@ __all__ = [
     "vdot",
     "vecdot",
     "vecmat",
+    "argwhere",
+    "choose",
+    "compress",
+    "config",
+    "diag_indices",
+    "diag_indices_from",
+    "extract",
+    "fill_diagonal",
+    "flatiter",
+    "flatnonzero",
+    "indices",
+    "ix_",
+    "mask_indices",
+    "nonzero",
+    "place",
+    "put",
+    "put_along_axis",
+    "putmask",
+    "ravel_multi_index",
+    "select",
+    "take",
+    "take_along_axis",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "unravel_index",
+    "x",
 ]
 
 from_dlpack = _core.from_dlpack

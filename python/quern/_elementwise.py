@@ -53,7 +53,7 @@ def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
     Source: NumPy, `numpy.where`.
     """
     if x is _UNSET and y is _UNSET:
-        return as_array(condition).nonzero()  # type: ignore[attr-defined]
+        return as_array(condition).nonzero()
     if x is _UNSET or y is _UNSET:
         raise ValueError("either both or neither of x and y should be given")
     mask = as_array(condition)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core, _elementwise, _files
+from quern._flat import flat
+from quern._indexing import choose
 from quern._matrices import trace
 from quern._operands import ufuncs
 from quern._rearranging import repeat
@@ -72,11 +74,13 @@ def attach() -> None:
         "__array_function__": _array_function,
         "__bytes__": _bytes,
         "byteswap": _files.byteswap,
+        "choose": choose,
         "clip": _clip,
         "conj": _conjugate,
         "conjugate": _conjugate,
         "dump": _files.dump,
         "dumps": _files.dumps,
+        "flat": flat,
         "repeat": _repeat,
         "round": _round,
         "tofile": _files.tofile,

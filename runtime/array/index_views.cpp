@@ -80,6 +80,17 @@ Array slice(const Array& array, int axis, const Slice& part) {
                  std::move(strides), array.writable());
 }
 
+void check_index_counts(int ndim, int consumed, int result_ndim, int ellipses) {
+    if (ellipses > 1)
+        throw Error(ErrorKind::index, "an index can only have a single ellipsis ('...')");
+    if (consumed > ndim)
+        throw Error(ErrorKind::index, join("too many indices for array: array is ", ndim,
+                                           "-dimensional, but ", consumed, " were indexed"));
+    if (result_ndim > max_ndim)
+        throw Error(ErrorKind::index, join("number of dimensions must be within [0, ", max_ndim,
+                                           "], indexing result would have ", result_ndim));
+}
+
 Array basic_index(const Array& array, std::span<const IndexItem> items) {
     int consumed = 0, dropped = 0, added = 0, ellipses = 0;
     for (const IndexItem& item : items) {
@@ -91,15 +102,8 @@ Array basic_index(const Array& array, std::span<const IndexItem> items) {
             ++consumed;
         dropped += std::holds_alternative<std::int64_t>(item);
     }
-    if (ellipses > 1)
-        throw Error(ErrorKind::index, "an index can only have a single ellipsis ('...')");
-    if (consumed > array.ndim())
-        throw Error(ErrorKind::index, join("too many indices for array: array is ", array.ndim(),
-                                           "-dimensional, but ", consumed, " were indexed"));
     const int ndim = array.ndim() - dropped + added;
-    if (ndim > max_ndim)
-        throw Error(ErrorKind::index, join("number of dimensions must be within [0, ", max_ndim,
-                                           "], indexing result would have ", ndim));
+    check_index_counts(array.ndim(), consumed, ndim, ellipses);
     Walk walk{array, array.address(), Dims(static_cast<std::size_t>(ndim)),
               Dims(static_cast<std::size_t>(ndim))};
     for (const IndexItem& item : items) {

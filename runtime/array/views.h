@@ -65,6 +65,9 @@ struct SliceIndex { // as written: x[start:stop:step]
 struct NewAxis {};
 struct Ellipsis {};
 using IndexItem = std::variant<std::int64_t, SliceIndex, NewAxis, Ellipsis>;
+// What basic and advanced indices have in common: throws IndexError for a second ellipsis, for
+// more axes than the array has, and for a result with too many.
+void check_index_counts(int ndim, int consumed, int result_ndim, int ellipses);
 [[nodiscard]] Array basic_index(const Array& array, std::span<const IndexItem> items);
 
 // Bytes [low, high) that an array may touch; equal when it holds nothing.

@@ -89,7 +89,8 @@ struct Operands {
             else
                 items[count++] = {array->shape().data(), array->strides().data(),
                                   array->ndim(),         row(array->dtype()).bytes,
-                                  array->address(),      spec.params[k].output};
+                                  array->address(),      spec.params[k].output,
+                                  spec.params[k].place};
         }
     }
 };

@@ -85,12 +85,6 @@ def test_index_errors(device, index):
         quern.asarray(host)[index]
 
 
-@pytest.mark.parametrize("index", [True, [0, 1], (0, [1]), np.array([0]), np.bool_(True)], ids=repr)
-def test_advanced_indexing_says_that_it_is_not_there(device, index):
-    with pytest.raises(NotImplementedError, match="slices"):
-        quern.asarray(numbers((3, 4)))[index]
-
-
 def test_integers_of_any_kind_index(device):
     array = quern.asarray(numbers((3, 4)))
     assert int(array[np.int64(1), np.uint8(2)]) == 6
