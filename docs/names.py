@@ -24,6 +24,7 @@ DIFFERS = {
     "convolve": "product by product in one launch, no transform for long arguments",
     "copyto": "lists are taken, NumPy arrays are not",
     "correlate": "product by product in one launch, no transform for long arguments",
+    "diagonal": "the view can be written to, as in CuPy",
     "errstate": "NumPy's own: kernels report no floating-point errors",
     "frombuffer": "the bytes are copied",
     "geomspace": "start and stop are scalars",

@@ -37,8 +37,8 @@ struct IndexPlan {
     [[nodiscard]] Dims index_shape() const;
     [[nodiscard]] bool index_is_empty() const;
 };
-// `items` were checked, and hold no arrays of bools. `whole_shape` as the result has it. Throws
-// IndexError where index arrays do not broadcast, and for integers out of bounds.
+// `items` were checked, and hold no arrays of bools. Throws IndexError where index arrays do not
+// broadcast, and for integers out of bounds.
 [[nodiscard]] IndexPlan plan_index(const Array& array, std::span<const AdvancedItem> items);
 
 // The first index in the memory of the CPU that is out of bounds, in NumPy's order. Throws its

@@ -2,6 +2,7 @@
 #include "runtime/kernel/index_launch.h"
 
 #include "compiler/base/error.h"
+#include "runtime/kernel/fill.h"
 #include "runtime/kernel/waiting.h"
 
 #include <map>
@@ -17,6 +18,15 @@ ElementwiseKernel& index_kernel(const IndexForm& form) {
     if (!kernel)
         kernel = std::make_unique<ElementwiseKernel>(index_spec(form));
     return *kernel;
+}
+
+Array apart_from(const Array& source, const Array& written, DType dtype) {
+    if (!may_share_memory(source, written) && source.dtype() == dtype)
+        return source;
+    const CUstream stream = current_stream(source.device());
+    Array copy = Array::empty(source.device(), dtype, source.shape(), stream);
+    copy_into(copy, source, stream);
+    return copy;
 }
 
 CheckedLaunch::CheckedLaunch(const IndexPlan& plan, Device& device, const IndexCall& call)

@@ -9,6 +9,9 @@ namespace quern {
 // Made on first use and kept.
 [[nodiscard]] ElementwiseKernel& index_kernel(const IndexForm& form);
 
+// The array itself, or a copy where it has another dtype or shares memory with what is written.
+[[nodiscard]] Array apart_from(const Array& source, const Array& written, DType dtype);
+
 // A launch that may find wrong indices in the arrays of `plan`. Give the kernel its ticket, launch
 // it on the current stream, settle.
 class CheckedLaunch {

@@ -200,13 +200,6 @@ Array get_planned(const IndexPlan& plan, const IndexCall& call, const Array* out
     return result;
 }
 
-Array copy_of(const Array& array, DType dtype) {
-    const CUstream stream = current_stream(array.device());
-    Array copy = Array::empty(array.device(), dtype, array.shape(), stream);
-    copy_into(copy, array, stream);
-    return copy;
-}
-
 std::string numpy_shape(const Dims& shape) { // without spaces, as NumPy has it in these messages
     std::string text = format_shape(shape);
     std::erase(text, ' ');
@@ -218,8 +211,7 @@ Array fitted_value(const Array& value, const Array& array, const Dims& shape) {
     Array fit = value;
     while (fit.ndim() > shape.size() && fit.shape()[0] == 1)
         fit = squeeze(fit, std::array<std::int64_t, 1>{0});
-    if (fit.dtype() != array.dtype() || may_share_memory(fit, array))
-        fit = copy_of(fit, array.dtype());
+    fit = apart_from(fit, array, array.dtype());
     try {
         return broadcast_to(fit, shape);
     } catch (const ValueError&) {
@@ -262,8 +254,7 @@ void set_planned(const Array& array, const IndexPlan& given, const Argument& val
     if (!worth_running(plan, call))
         return;
     for (IndexedAxis& axis : plan.indexed)
-        if (may_share_memory(axis.index, array))
-            axis.index = copy_of(axis.index, axis.index.dtype());
+        axis.index = apart_from(axis.index, array, axis.index.dtype());
     const IndexPlan before = plan;
     if (act == IndexAct::set && values)
         widen(plan, *values);
@@ -363,8 +354,7 @@ void set_indexed(const Array& array, Items items, const Argument& value, const I
             throw TypeError(join("NumPy boolean array indexing assignment requires a 0 or "
                                  "1-dimensional input, input has ",
                                  values.ndim(), " dimensions"));
-        const bool as_it_is = values.dtype() == array.dtype();
-        const Array cast = as_it_is ? values : copy_of(values, array.dtype());
+        const Array cast = apart_from(values, array, array.dtype());
         if (values.size() != 1)
             return fill_picked(array, *mask, cast, false, call.on_wait);
         return put_where(array, *mask, Argument::of(cast), call.on_wait);

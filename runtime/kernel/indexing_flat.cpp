@@ -1,6 +1,5 @@
 // Elements of an array by their position in C order, whatever its layout.
 #include "compiler/base/error.h"
-#include "runtime/kernel/fill.h"
 #include "runtime/kernel/index_launch.h"
 
 namespace quern {
@@ -23,15 +22,6 @@ IndexForm flat_form(IndexAct act, const Array& indices, const IndexCall& call) {
     form.flat = true;
     form.indices = {indices.dtype()};
     return form;
-}
-
-Array apart_from(const Array& source, const Array& target, DType dtype) {
-    if (!may_share_memory(source, target) && source.dtype() == dtype)
-        return source;
-    const CUstream stream = current_stream(source.device());
-    Array copy = Array::empty(source.device(), dtype, source.shape(), stream);
-    copy_into(copy, source, stream);
-    return copy;
 }
 
 } // namespace

@@ -3,11 +3,9 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
-#include "compiler/compile.h"
-#include "runtime/array/views.h"
 #include "runtime/kernel/cumulative.h"
-#include "runtime/kernel/elementwise.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/index_launch.h"
 #include "runtime/kernel/waiting.h"
 #include "runtime/memory/copy.h"
 
@@ -91,15 +89,6 @@ Array empty_for(const Array& model, DType dtype, std::int64_t size) {
     return Array::empty(model.device(), dtype, Dims{size}, current_stream(model.device()));
 }
 
-Array apart_from(const Array& source, const Array& target) {
-    if (!may_share_memory(source, target))
-        return source;
-    const CUstream stream = current_stream(source.device());
-    Array copy = empty_like(source, source.dtype(), stream);
-    copy_into(copy, source, stream);
-    return copy;
-}
-
 void require_writable(const Array& array) {
     if (!array.writable())
         throw ValueError("assignment destination is read-only");
@@ -180,19 +169,19 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
                               " output values where the mask is true"));
     if (mask.size() == 0 || values.size() == 0)
         return;
-    walk(MaskAct::fill, *counted, apart_from(mask, array),
-         {Argument::of(apart_from(values, array)), Argument::of(Scalar::of(values.size())),
-          Argument::of(array)},
+    walk(MaskAct::fill, *counted, apart_from(mask, array, mask.dtype()),
+         {Argument::of(apart_from(values, array, array.dtype())),
+          Argument::of(Scalar::of(values.size())), Argument::of(array)},
          on_wait);
 }
 
 void put_where(const Array& array, const Array& mask, const Argument& value,
                void (*on_wait)(bool)) {
     require_writable(array);
-    const Array seen = broadcast_to(apart_from(mask, array), array.shape());
+    const Array seen = broadcast_to(apart_from(mask, array, mask.dtype()), array.shape());
     std::optional<Array> values;
     if (value.kind == ArgType::Kind::array)
-        values = broadcast_to(apart_from(*value.array, array), array.shape());
+        values = broadcast_to(apart_from(*value.array, array, array.dtype()), array.shape());
     const Argument args[] = {Argument::of(seen), values ? Argument::of(*values) : value,
                              Argument::of(array)};
     putmask_kernel(false)(args, {}, on_wait);
@@ -202,7 +191,8 @@ void putmask(const Array& array, const Array& mask, const Array& values, void (*
     require_writable(array);
     if (array.size() == 0 || values.size() == 0)
         return;
-    const Array seen = apart_from(mask, array), from = apart_from(values, array);
+    const Array seen = apart_from(mask, array, mask.dtype()),
+                from = apart_from(values, array, array.dtype());
     const Argument args[] = {Argument::of(seen), Argument::of(from),
                              Argument::of(Scalar::of(from.size())), Argument::of(array)};
     putmask_kernel(true)(args, {}, on_wait);

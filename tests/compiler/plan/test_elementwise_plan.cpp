@@ -17,10 +17,11 @@ struct Made {
     std::uint32_t item = 4;
     std::uint64_t address = 0x1000;
     bool output = false;
+    bool place = false;
 };
 
 Made dense(std::vector<std::int64_t> shape, std::uint32_t item = 4, bool output = false) {
-    Made made{std::move(shape), {}, item, 0x1000, output};
+    Made made{std::move(shape), {}, item, 0x1000, output, false};
     made.strides.resize(made.shape.size());
     std::int64_t stride = item;
     for (std::size_t d = made.shape.size(); d-- > 0;) {
@@ -52,7 +53,7 @@ Planned planned(const std::vector<Made>& arrays, PlanRequest request = {},
     for (const Made& array : arrays)
         result.operands.push_back({array.shape.data(), array.strides.data(),
                                    static_cast<int>(array.shape.size()), array.item, array.address,
-                                   array.output});
+                                   array.output, array.place});
     request.shape = shape;
     request.operands = result.operands;
     EXPECT_TRUE(plan_elementwise(request, result.plan));
@@ -250,6 +251,34 @@ TEST(ElementwisePlan, RandomNestsVisitEveryElementOnceAtItsAddresses) {
                           0u);
             }
     }
+}
+
+// An operand of which only the place is wanted costs the others nothing: no lanes, no tiles.
+TEST(ElementwisePlan, PlacesDecideNothing) {
+    const Made out = dense({512, 512}, 4, true);
+    Made scattered = transposed(dense({512, 512}));
+    scattered.address += 2;
+    EXPECT_TRUE(planned({scattered, out}).text.starts_with("tile"));
+    scattered.place = true;
+    EXPECT_EQ(planned({scattered, out}).text, "vector x4 | 2 axes | strided contiguous | 32-bit");
+}
+
+// What writes places keeps the order of its elements on the CPU: one block.
+TEST(ElementwisePlan, WritersOfPlacesAreOneBlock) {
+    ElementwiseText text;
+    text.in_params = "T x";
+    text.out_params = "T y";
+    text.operation = "*y = x";
+    ElementwiseSpec spec = make_elementwise_spec(text);
+    PlanRequest request;
+    request.target = Target::cpu;
+    request.threads = 8;
+    request.body = needs_of(spec);
+    EXPECT_GT(planned({dense({1 << 20}), dense({1 << 20}, 4, true)}, request).plan.grid, 1u);
+    spec.params.back().place = true;
+    request.body = needs_of(spec);
+    EXPECT_TRUE(request.body.keep_order);
+    EXPECT_EQ(planned({dense({1 << 20}), dense({1 << 20}, 4, true)}, request).plan.grid, 1u);
 }
 
 TEST(Divisor, IsExactForEveryNumerator) {
