@@ -10,6 +10,7 @@
 #include "runtime/memory/copy.h"
 
 #include <array>
+#include <cstring>
 #include <mutex>
 
 namespace quern {
@@ -44,8 +45,15 @@ ElementwiseKernel& unravel_kernel(int axes) {
 
 template <class T> T read_one(const Array& array, std::uint64_t address, void (*on_wait)(bool)) {
     T value{};
+    Device& device = array.device();
+    const CUstream stream = current_stream(device);
     const Waiting waiting(on_wait);
-    copy_to_host(array.device(), &value, address, sizeof value, current_stream(array.device()));
+    if (device.is_cpu()) { // its memory is the host's
+        Stream::external(device, stream).synchronize();
+        std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+    } else {
+        copy_to_host(device, &value, address, sizeof value, stream);
+    }
     return value;
 }
 

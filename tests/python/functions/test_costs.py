@@ -80,7 +80,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "indices": (lambda a, v: quern.indices((len(v), 3)), 4, 0),
     "ix_": (lambda a, v: quern.ix_(v.astype(int), v.astype(int)), 2, 0),
     "select": (lambda a, v: quern.select([a > 0, a > 1], [a, a]), 5, 0),
-    "add.at": (lambda a, v: quern.add.at(a, v.astype(int), 1.0), 5, 0),
+    "add.at": (lambda a, v: quern.add.at(a, v.astype(int), v), 5, 0),
     "scatter_add": (lambda a, v: quern.x.scatter_add(a, v.astype(int), 1.0), 2, 0),
     # The shape or the dtype hangs on the values, and the text of each says so.
     "a[mask]": (lambda a, v: a[a > 0], 7, 1),
