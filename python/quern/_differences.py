@@ -92,8 +92,7 @@ def ediff1d(ary: object, to_end: Any = None, to_begin: Any = None) -> ndarray:
         made[:before] = ends[0]
     if ends[1] is not None:
         made[before + count :] = ends[1]
-    if count:
-        ufuncs["subtract"](flat[1:], flat[:-1], out=made[before : before + count])
+    ufuncs["subtract"](flat[1:], flat[: max(flat.size - 1, 0)], out=made[before : before + count])
     return made
 
 

@@ -118,6 +118,8 @@ def around(a: Any, decimals: int = 0, out: ndarray | None = None) -> ndarray:
         around(values.real, decimals, target.real)
         around(values.imag, decimals, target.imag)
         return target
+    if values.dtype == np.bool_ and decimals != 0:
+        raise TypeError("bools have no decimals to be rounded to: round() takes 0 of them")
     whole = values.dtype.kind in "iu"
     if decimals >= 0 and whole:
         if out is None:

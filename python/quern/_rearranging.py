@@ -313,8 +313,8 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
     Source: NumPy, `numpy.repeat`.
     """
     source = as_array(a)
-    if axis is None:
-        source, axis = source.ravel(), 0
+    if axis is None or source.ndim == 0:
+        source, axis = source.ravel(), 0 if axis is None else axis
     axis = normalize_axis_index(safe_index(axis), source.ndim)
     counts = host_array(repeats)
     if counts.ndim > 1:

@@ -21,6 +21,8 @@ def test_diff(same, make, letter):
         same("ediff1d", a)
         same("ediff1d", a, to_begin=make((2,), letter), to_end=make((), letter))
         same("ediff1d", a[0, :1])
+    else:
+        same("ediff1d", a[0, :1])
     if letter == "b":
         same("ediff1d", a, to_end=1.5)
 

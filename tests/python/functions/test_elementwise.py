@@ -70,6 +70,8 @@ def test_round(same, make, letter):
         same("round", values, decimals)
         same("around", values.reshape(5, 10).T[::2], decimals)
     agree(to_quern(values).round(1), values.round(1))
+    for decimals in (-1, 0, 1):
+        same("round", make((5,), "?"), decimals)
 
 
 def test_fix(same, make):

@@ -90,6 +90,7 @@ def test_repeat(same, make, dtype):
     same("repeat", a.T[::2, ::-1], [2, 3], 0)
     same("repeat", a.T[::2, ::-1], 2)
     same("repeat", make((), dtype), 3)
+    same("repeat", make((), dtype), [3], -1)
 
 
 def test_repeat_takes_counts_of_a_device(device):
