@@ -10,7 +10,6 @@ import numpy as np
 
 from quern import _core
 from quern._creation import empty
-from quern._gather import gather
 from quern._manipulation import broadcast_to, moveaxis
 from quern._operands import (
     as_array,
@@ -344,7 +343,7 @@ def delete(arr: object, obj: Any, axis: int | None = None) -> ndarray:
         return _core.concatenate([a[(*lead, part)] for part in kept], axis)
     keep = np.ones(extent, np.bool_)
     keep[indices] = False
-    return gather(a, np.flatnonzero(keep), axis)
+    return a.take(np.flatnonzero(keep), axis)
 
 
 _FEW = 8
@@ -397,4 +396,4 @@ def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> nd
     rows = broadcast_to(new, (*a.shape[:axis], count, *a.shape[axis + 1 :]))
     if math.prod(rows.shape) == 0:
         return a.copy()
-    return gather(_core.concatenate([a, rows], axis), positions, axis)
+    return _core.concatenate([a, rows], axis).take(positions, axis)

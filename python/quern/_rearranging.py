@@ -11,7 +11,6 @@ import numpy as np
 
 from quern import _core
 from quern._creation import array, asarray, empty, zeros
-from quern._gather import gather
 from quern._manipulation import broadcast_shapes, broadcast_to, expand_dims, swapaxes, transpose
 from quern._operands import (
     as_array,
@@ -344,7 +343,7 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
         if result.size:
             _repeats_kernel()(source, asarray(ends, device=source.device), result)
         return result
-    return gather(source, np.repeat(np.arange(extent), counts), axis)
+    return source.take(np.repeat(np.arange(extent), counts), axis)
 
 
 _FEW = 32  # so many copies at most are written by the thread that read the element
@@ -400,17 +399,13 @@ def trim_zeros(filt: object, trim: str = "fb", axis: Any = None) -> ndarray:
     sides = trim.lower()
     if sides not in ("f", "b", "fb", "bf"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    if a.ndim == 0 or a.size == 0:
+    if a.ndim == 0:
         return a
     axes = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    filled = ufuncs["not_equal"](a, 0)
-    found = []
-    for k in axes:
-        others = tuple(j for j in range(a.ndim) if j != k)
-        line = filled.any(others) if others else filled
-        found += [line.argmax(), line[::-1].argmax()]
-    found.append(filled.any().astype(np.int64))
-    *ends, any_filled = _core.concatenate([_core.expand_dims(x, 0) for x in found]).get().tolist()
+    if a.size:
+        *ends, any_filled = _filled_range(a, axes)
+    else:
+        ends, any_filled = [], 0
     window = [slice(None)] * a.ndim
     for place, k in enumerate(axes):
         first, last = (ends[2 * place], a.shape[k] - ends[2 * place + 1]) if any_filled else (0, 0)
@@ -418,3 +413,16 @@ def trim_zeros(filt: object, trim: str = "fb", axis: Any = None) -> ndarray:
             first = last = a.shape[k]
         window[k] = slice(first if "f" in sides else None, last if "b" in sides else None)
     return a[tuple(window)]
+
+
+def _filled_range(a: ndarray, axes: Sequence[int]) -> list[int]:
+    """For each axis how far from both ends the first element is that is not 0; then whether there is one."""
+    filled = ufuncs["not_equal"](a, 0)
+    found = []
+    for k in axes:
+        others = tuple(j for j in range(a.ndim) if j != k)
+        line = filled.any(others) if others else filled
+        found += [line.argmax(), line[::-1].argmax()]
+    found.append(filled.any().astype(np.int64))
+    ends: list[int] = _core.concatenate([_core.expand_dims(x, 0) for x in found]).get().tolist()
+    return ends

@@ -150,3 +150,17 @@ def test_vectorize(device):
     both = quern.vectorize(divmod)(x, quern.asarray(2))
     agree(both, np.vectorize(divmod)(np.arange(5), 2))
     assert quern.vectorize(describe).__name__ == "describe"
+
+
+def test_piecewise_of_functions(device, make):
+    a = make((3, 4), "d")
+    b = to_quern(a)
+    pieces = [lambda x: x - x.mean(), lambda x, by=1: x * by]
+    agree(
+        quern.piecewise(b, [b < 0, b > 20], [*pieces, 7]),
+        np.piecewise(a, [a < 0, a > 20], [*pieces, 7]),
+        1e-13,
+    )
+    agree(
+        quern.piecewise(b, [b > 1000], [pieces[0], 3]), np.piecewise(a, [a > 1000], [pieces[0], 3])
+    )

@@ -25,6 +25,8 @@ def test_where(same, make):
     same("where", c, make((8, 6), "f").T[::2, ::-2], 0.0)
     same("where", c, make((2,), "b"), 0)
     same("where", c, 1)
+    same("where", c)
+    same("where", [0, 3, 0, 1])
 
 
 def test_where_keeps_bfloat16(device):

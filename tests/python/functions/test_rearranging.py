@@ -116,6 +116,7 @@ def test_trim_zeros(same, make):
         for trim in ("fb", "f", "b"):
             same("trim_zeros", a, trim, axis)
             same("trim_zeros", a * 0, trim, axis)
+            same("trim_zeros", a[:, :0], trim, axis)
 
 
 def test_require(same, make, device):
