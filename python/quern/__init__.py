@@ -375,7 +375,6 @@ from quern._sorting import (
     sort,
     sort_complex,
 )
-from quern._sorting import attach_methods as _attach_sorting
 from quern._ufuncs import at as _at
 from quern._windows import bartlett, blackman, hamming, hanning, kaiser
 
@@ -384,7 +383,6 @@ if TYPE_CHECKING:
 
 _attach_methods()
 ufunc.at = _at  # type: ignore[method-assign]
-_attach_sorting()
 globals().update(_core.ufuncs)  # add, multiply, sin, ...: every row of the core's table
 
 __version__: str = _core.__version__

@@ -264,7 +264,7 @@ def _edges(
         if range is not None:
             a = _core._keep(a, (a >= first) & (a <= last))
         count = _bins_by_rule(a, bins, (float(first), float(last)))
-    elif np.ndim(bins) == 0 and not (isinstance(bins, ndarray) and bins.ndim):
+    elif np.ndim(bins) == 0:
         try:
             count = operator.index(bins)
         except TypeError:
@@ -312,7 +312,7 @@ def _columns(sample: Any) -> list[ndarray]:
 
 
 def _axis_edges(x: ndarray, bins: Any, range: Range, k: int) -> ndarray:
-    if np.ndim(bins) == 0 and not (isinstance(bins, ndarray) and bins.ndim):
+    if np.ndim(bins) == 0:
         if bins < 1:
             raise ValueError(f"`bins[{k}]` must be positive, when an integer")
         first, last = _outer(x, range)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quern import _core, _elementwise, _files
+from quern import _core, _elementwise, _files, _sorting
 from quern._flat import flat
 from quern._indexing import choose
 from quern._matrices import trace
@@ -15,6 +15,8 @@ from quern._operands import ufuncs
 from quern._rearranging import repeat
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quern._core import ndarray
 
 __all__ = ["attach"]
@@ -68,11 +70,38 @@ def _bytes(self: ndarray) -> bytes:
     return self.tobytes()
 
 
+def _sort(
+    self: ndarray,
+    axis: int = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+) -> None:
+    """Sorts this array where it lies; see `quern.sort`."""
+    _sorting.check_kind(kind, order, stable)
+    _core._sort_in_place(self, axis)
+
+
+def _partition(
+    self: ndarray,
+    kth: int | Sequence[int],
+    axis: int = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> None:
+    """Partitions this array where it lies; see `quern.partition`."""
+    _sorting.check_partition(self, kth, axis, kind, order)
+    _core._sort_in_place(self, axis)
+
+
 def attach() -> None:
     """Give ndarray the methods above."""
     methods = {
         "__array_function__": _array_function,
         "__bytes__": _bytes,
+        "argpartition": _sorting.argpartition,
+        "argsort": _sorting.argsort,
         "byteswap": _files.byteswap,
         "choose": choose,
         "clip": _clip,
@@ -81,8 +110,11 @@ def attach() -> None:
         "dump": _files.dump,
         "dumps": _files.dumps,
         "flat": flat,
+        "partition": _partition,
         "repeat": _repeat,
         "round": _round,
+        "searchsorted": _sorting.searchsorted,
+        "sort": _sort,
         "tofile": _files.tofile,
         "trace": _trace,
     }

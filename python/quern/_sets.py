@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from quern import _core
-from quern._creation import arange, asarray, ascontiguousarray, empty, full, zeros
+from quern._creation import arange, asarray, ascontiguousarray, full, zeros
+from quern._joining import concatenate
 from quern._manipulation import moveaxis
 from quern._sorting import lexsort, sort
 
@@ -162,14 +163,14 @@ def setxor1d(ar1: ndarray, ar2: ndarray, assume_unique: bool = False) -> ndarray
     one, two = _two(ar1, ar2)
     if not assume_unique:
         one, two = unique(one), unique(two)
-    both = sort(_joined(one, two))
+    both = sort(concatenate([one, two]))
     return _core._keep(both, _core._lonely(both))
 
 
 def union1d(ar1: ndarray, ar2: ndarray) -> ndarray:
     """The distinct values of both, in order. Source: numpy.union1d."""
     one, two = _two(ar1, ar2)
-    found: ndarray = unique(_joined(one, two))
+    found: ndarray = unique(concatenate([one, two]))
     return found
 
 
@@ -182,13 +183,6 @@ def _two(ar1: ndarray, ar2: ndarray) -> tuple[ndarray, ndarray]:
     two = asarray(ar2, device=one.device)
     common = np.result_type(one.dtype, two.dtype)
     return _row(one, common), _row(two, common)
-
-
-def _joined(one: ndarray, two: ndarray) -> ndarray:
-    both = empty(one.size + two.size, one.dtype, device=one.device)
-    both[: one.size] = one
-    both[one.size :] = two
-    return both
 
 
 def _places(a: ndarray, assume_unique: bool) -> tuple[ndarray, ndarray]:

@@ -46,7 +46,7 @@ def sort(
     and then their imaginary ones.
     Raises: numpy.exceptions.AxisError, also for a 0-d array; ValueError for an unknown `kind`. Source: numpy.sort.
     """
-    _check_kind(kind, order, stable)
+    check_kind(kind, order, stable)
     return _core._sort(a, axis)
 
 
@@ -62,7 +62,7 @@ def argsort(
 
     Shapes: that of `a`; one axis with `axis=None` and for a 0-d array. Errors: as `sort`. Source: numpy.argsort.
     """
-    _check_kind(kind, order, stable)
+    check_kind(kind, order, stable)
     return _core._argsort(a.reshape(1) if a.ndim == 0 else a, axis)
 
 
@@ -94,7 +94,7 @@ def partition(
     Raises: ValueError for a `kth` out of bounds or an unknown `kind`; TypeError for one that is no integer;
     otherwise as `sort`. Source: numpy.partition.
     """
-    _check_partition(a, kth, axis, kind, order)
+    check_partition(a, kth, axis, kind, order)
     return _core._sort(a, axis)
 
 
@@ -111,7 +111,7 @@ def argpartition(
     """
     if a.ndim == 0:
         a = a.reshape(1)
-    _check_partition(a, kth, axis, kind, order)
+    check_partition(a, kth, axis, kind, order)
     return _core._argsort(a, axis)
 
 
@@ -197,40 +197,6 @@ def digitize(x: Any, bins: ndarray, right: bool = False) -> ndarray:
     return bins.size - searchsorted(bins[::-1], x, other)
 
 
-def _sort_here(
-    self: ndarray,
-    axis: int = -1,
-    kind: str | None = None,
-    order: None = None,
-    *,
-    stable: bool | None = None,
-) -> None:
-    """Sorts the array where it lies; see quern.sort."""
-    _check_kind(kind, order, stable)
-    _core._sort_in_place(self, axis)
-
-
-def _partition_here(
-    self: ndarray,
-    kth: int | Sequence[int],
-    axis: int = -1,
-    kind: str = "introselect",
-    order: None = None,
-) -> None:
-    """Partitions the array where it lies; see quern.partition."""
-    _check_partition(self, kth, axis, kind, order)
-    _core._sort_in_place(self, axis)
-
-
-def attach_methods() -> None:
-    """Gives ndarray its methods of these names."""
-    ndarray.sort = _sort_here  # type: ignore[method-assign]
-    ndarray.partition = _partition_here  # type: ignore[method-assign]
-    ndarray.argsort = argsort  # type: ignore[method-assign,assignment]
-    ndarray.argpartition = argpartition  # type: ignore[method-assign,assignment]
-    ndarray.searchsorted = searchsorted  # type: ignore[method-assign,assignment]
-
-
 def _rows_of(like: ndarray, length: int) -> ndarray:
     """For each element of rows of `length`: which row."""
     return arange(like.size, device=like.device) // length
@@ -240,7 +206,8 @@ def _in_c_order(a: ndarray, dtype: npt.DTypeLike) -> ndarray:
     return ascontiguousarray(a, dtype).reshape(a.shape)
 
 
-def _check_kind(kind: str | None, order: object, stable: bool | None) -> None:
+def check_kind(kind: str | None, order: object, stable: bool | None) -> None:
+    """Refuses what no sort takes."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind is not None and stable is not None:
@@ -251,7 +218,8 @@ def _check_kind(kind: str | None, order: object, stable: bool | None) -> None:
         raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
 
 
-def _check_partition(a: ndarray, kth: Any, axis: int | None, kind: str, order: object) -> None:
+def check_partition(a: ndarray, kth: Any, axis: int | None, kind: str, order: object) -> None:
+    """Refuses what no partition takes."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind != "introselect":

@@ -161,12 +161,33 @@ __device__ inline void move_digit(const T* in, T* out, const Places& places, lon
 
 template <class T> constexpr int sort_most_passes() { return (8 * static_cast<int>(sizeof(T)) + QUERN_SORT_DIGIT_BITS - 1) / QUERN_SORT_DIGIT_BITS; }
 
-// A row through all digits that its keys do not share. `out` gets the values, and `result` the places, in the last pass; the
+// Sorts a row that nearly is; false if it is not, and then it is left anyhow.
+template <class T> __device__ inline bool tidy(T* values, long long length) {
+    long long moves = 4 * length;
+    typename SortKey<T>::Key before = SortKey<T>::of(values[0]);
+    for (long long k = 1; k < length; ++k) {
+        const T value = values[k];
+        const typename SortKey<T>::Key key = SortKey<T>::of(value);
+        if (!(key < before)) {
+            before = key;
+            continue;
+        }
+        long long at = k;
+        for (; at > 0 && key < SortKey<T>::of(values[at - 1]); --at) values[at] = values[at - 1];
+        values[at] = value;
+        moves -= k - at;
+        if (moves < 0) return false;
+    }
+    return true;
+}
+
+// A row through all digits that its keys do not share; with `hasty` not through the lowest ones where those above them tell
+// nearly all values apart, as is likely if digits do not depend on each other, and then it is tidied up. `out` gets the values, and `result` the places, in the last pass; the
 // others go by `spare` and `second` in turn.
 template <class T, bool careful>
 __device__ inline void sort_row(const T* in, T* out, T* spare, T* second, SortPlace* here, SortPlace* there, const long long* given,
                                 long long* result, long long row, long long length, int passes, SortCount (*start)[sort_digits],
-                                SortCount (*other)[sort_digits]) {
+                                SortCount (*other)[sort_digits], bool hasty) {
     // Two tables, so that neighbours of one digit need not wait for each other.
     for (int pass = 0; pass < passes; ++pass)
         for (int d = 0; d < sort_digits; ++d) start[pass][d] = other[pass][d] = 0;
@@ -181,17 +202,20 @@ __device__ inline void sort_row(const T* in, T* out, T* spare, T* second, SortPl
         count_digits(k + 1, other);
     }
     if (length % 2) count_digits(length - 1, start);
-    int worth[16], count = 0;
+    int worth[16], count = 0, skipped = 0;
+    double alike[16]; // how likely two values share a digit
     for (int pass = 0; pass < passes; ++pass) {
         SortCount before = 0;
-        bool shared = false;
+        double squares = 0;
         for (int d = 0; d < sort_digits; ++d) {
             const SortCount own = start[pass][d] + other[pass][d];
-            shared = shared || own == static_cast<SortCount>(length);
+            const double part = static_cast<double>(own) / static_cast<double>(length);
+            squares += part * part;
             start[pass][d] = before;
             before += own;
         }
-        if (!shared) worth[count++] = pass;
+        alike[count] = squares;
+        if (squares < 1) worth[count++] = pass;
     }
     if (count == 0) {
         if (out)
@@ -201,18 +225,24 @@ __device__ inline void sort_row(const T* in, T* out, T* spare, T* second, SortPl
 #endif
         return;
     }
+#if !QUERN_SORT_PAIRS
+    if (hasty && count > 4) {
+        double neighbours = static_cast<double>(length);
+        for (skipped = count; skipped > 0 && neighbours > 0.25;) neighbours *= alike[--skipped];
+    }
+#endif
     const T* from = in;
     const SortPlace* from_places = nullptr;
-    for (int k = 0; k < count; ++k) {
+    for (int k = skipped; k < count; ++k) {
         const bool last = k + 1 == count, odd = (count - k) % 2;
         T* const to = last ? out : odd ? second : spare;
         SortPlace* const to_places = last ? nullptr : odd ? there : here;
         const Places places = {from_places, to_places, given, result};
         const int shift = worth[k] * QUERN_SORT_DIGIT_BITS;
         SortCount* const starts = start[worth[k]];
-        if (k == 0 && last)
+        if (k == skipped && last)
             move_digit<T, careful, true, true>(from, to, places, row, length, shift, starts);
-        else if (k == 0)
+        else if (k == skipped)
             move_digit<T, careful, true, false>(from, to, places, row, length, shift, starts);
         else if (last)
             move_digit<T, careful, false, true>(from, to, places, row, length, shift, starts);
@@ -221,6 +251,8 @@ __device__ inline void sort_row(const T* in, T* out, T* spare, T* second, SortPl
         from = to;
         from_places = to_places;
     }
+    if (skipped > 0 && !tidy(out + row, length))
+        sort_row<T, careful>(in, out, spare, second, here, there, given, result, row, length, passes, start, other, false);
 }
 
 template <class T>
@@ -230,9 +262,9 @@ __device__ inline void sort_rows(const T* in, T* out, T* spare, T* second, SortP
     const long long begin = blockIdx.x * rows_per_block, end = begin + rows_per_block < rows ? begin + rows_per_block : rows;
     for (long long row = begin; row < end; ++row)
         if (wants_care(in + row * length, length))
-            sort_row<T, true>(in, out, spare, second, here, there, given, result, row * length, length, passes, start, other);
+            sort_row<T, true>(in, out, spare, second, here, there, given, result, row * length, length, passes, start, other, true);
         else
-            sort_row<T, false>(in, out, spare, second, here, there, given, result, row * length, length, passes, start, other);
+            sort_row<T, false>(in, out, spare, second, here, there, given, result, row * length, length, passes, start, other, true);
 }
 
 #else
