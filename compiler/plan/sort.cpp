@@ -6,19 +6,22 @@
 #include "compiler/plan/loop_nest.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace quern {
 namespace {
 
 constexpr std::int64_t merged_block = 256, merged_held = 8; // short rows
-constexpr std::int64_t shared_room = 1 << 15;               // bytes of a tile in shared memory
+constexpr std::int64_t ranked_block = 256;
+constexpr std::int64_t shared_room = 1 << 15; // bytes of a tile in shared memory
 
 void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
     SortLayout& layout = plan.layout;
-    layout.block = static_cast<std::uint16_t>(request.force_block > 0 ? request.force_block : 512);
-    const std::int64_t most =
-        std::min<std::int64_t>(shared_room / request.item_bytes / layout.block, 16);
+    layout.wide = request.length >= std::int64_t{1} << 30; // two bits of a count are a mark
+    layout.block =
+        static_cast<std::uint16_t>(request.force_block > 0 ? request.force_block : ranked_block);
+    const std::uint32_t place_bytes = !request.pairs ? 0 : layout.wide ? 8 : 4;
+    const std::int64_t most = std::min<std::int64_t>(
+        shared_room / std::max(request.item_bytes, place_bytes) / layout.block, 32);
     const std::int64_t needed = ceil_div(request.length, layout.block);
     layout.road = request.length <= merged_block * merged_held / 2 ? SortRoad::short_rows
                   : needed <= most                                 ? SortRoad::whole_rows
@@ -33,14 +36,13 @@ void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
         plan.grid = grid_for(request.rows, plan.rows_per_block);
         break;
     case SortRoad::whole_rows:
-        layout.held = static_cast<std::uint8_t>(
-            std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(needed, 2))));
+        layout.held = static_cast<std::uint8_t>(ceil_div(needed, 4) * 4);
         plan.tile = std::int64_t{layout.held} * layout.block;
         plan.grid = grid_for(request.rows, 1);
         break;
     case SortRoad::split_rows:
-        layout.held = static_cast<std::uint8_t>(request.force_held > 0 ? request.force_held : most);
-        layout.wide = request.length >= std::int64_t{1} << 30; // two bits of a count are a mark
+        layout.held = static_cast<std::uint8_t>(
+            request.force_held > 0 ? request.force_held : std::min<std::int64_t>(most, 24));
         plan.tile = std::int64_t{layout.held} * layout.block;
         plan.splits = ceil_div(request.length, plan.tile);
         plan.grid = grid_for(request.rows * plan.splits, 1);

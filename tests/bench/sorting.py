@@ -64,9 +64,9 @@ def cases(gpu: bool) -> list[tuple[str, list[Any], Callable[[Any], Callable[...,
 
 def layouts(a: Any, wait: Call) -> None:
     """A long sort with other numbers of threads and values of each."""
-    for block in (256, 512, 1024):
-        for held in (4, 8, 12, 16, 20, 24):
-            if block * held * a.itemsize <= 1 << 15:
+    for block in (256, 384, 512):
+        for held in (8, 12, 16, 20, 24, 28, 32):
+            if block * (held * a.itemsize + 32) <= 44 << 10:  # its values and its warps' counts
                 call = partial(_core._sort, a, -1, road=2, block=block, held=held)
                 took = milliseconds(call, wait, time.perf_counter, 5)
                 print(f"  {block} threads of {held}: {took:.3f}", flush=True)

@@ -23,65 +23,74 @@ template <class Count> __device__ inline Count before_digit(Count own, Count* wa
     return before;
 }
 
-// A tile in shared memory: counts of digits by warp, and then the values in their new order.
+// A tile in shared memory: counts of digits by warp, and the values in their new order.
 template <class T> struct SortTile {
-    union {
-        unsigned int counts[sort_warps][256];
-        unsigned char moved[sort_tile * (sizeof(T) > sizeof(SortPlace) || !QUERN_SORT_PAIRS ? sizeof(T) : sizeof(SortPlace))];
-    };
+    unsigned int counts[sort_warps][256];
     unsigned int start[256]; // of a digit in the tile
     unsigned long long warp_totals[8];
+    __align__(16) unsigned char moved[sort_tile * (sizeof(T) > sizeof(SortPlace) || !QUERN_SORT_PAIRS ? sizeof(T) : sizeof(SortPlace))];
 };
 
-// Where in the tile each value goes: `to`. Returns, to the first 256 threads, how many have the thread's digit. A warp's values
-// lie one after the other, 32 at a time.
-template <class T> __device__ inline unsigned int rank_tile(const unsigned int (&digits)[sort_held], unsigned short (&to)[sort_held], SortTile<T>& tile) {
+// A thread's first element in a tile; the others lie 32 apart, so that a warp's lie one after the other.
+__device__ inline int first_of_thread() { return (threadIdx.x / 32) * (32 * sort_held) + threadIdx.x % 32; }
+
+// The digit of a thread's k-th value; those past the row's end come last.
+template <class T> __device__ inline unsigned int tile_digit(const T& value, int k, long long left, int shift) {
+    return first_of_thread() + 32 * k < left ? digit_of<8>(SortKey<T>::of(value), shift) : 255u;
+}
+
+// Counts first, and tells the first 256 threads how many values have the thread's digit: tell(count). Then moves every value to
+// its place in the tile; `to` is this place.
+template <class T, class Tell>
+__device__ inline void rank_tile(const T (&values)[sort_held], long long left, int shift, unsigned short (&to)[sort_held], SortTile<T>& tile,
+                                 const Tell& tell) {
     const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned int* const own = tile.counts[warp];
 #pragma unroll
     for (int k = 0; k < 256; k += 32) own[k + lane] = 0;
     __syncwarp();
 #pragma unroll
-    for (int k = 0; k < sort_held; ++k) {
-        unsigned int alike = all;
-#pragma unroll
-        for (int bit = 0; bit < 8; ++bit) {
-            const bool is_set = digits[k] >> bit & 1;
-            const unsigned int votes = __ballot_sync(all, is_set);
-            alike &= is_set ? votes : ~votes;
-        }
-        const unsigned int before = __popc(alike & ((1u << lane) - 1));
-        unsigned int rank = 0;
-        if (before == 0) {
-            rank = own[digits[k]];
-            own[digits[k]] = rank + __popc(alike);
-        }
-        __syncwarp();
-        to[k] = static_cast<unsigned short>(__shfl_sync(all, rank, __ffs(alike) - 1) + before);
-    }
+    for (int k = 0; k < sort_held; ++k) atomicAdd(&own[tile_digit(values[k], k, left, shift)], 1u);
     __syncthreads();
     unsigned int total = 0;
     if (threadIdx.x < 256) {
 #pragma unroll
+        for (int w = 0; w < sort_warps; ++w) total += tile.counts[w][threadIdx.x];
+        tell(total);
+    }
+    unsigned int start = before_digit(total, reinterpret_cast<unsigned int*>(tile.warp_totals));
+    if (threadIdx.x < 256) {
+        tile.start[threadIdx.x] = start;
+#pragma unroll
         for (int w = 0; w < sort_warps; ++w) {
             const unsigned int count = tile.counts[w][threadIdx.x];
-            tile.counts[w][threadIdx.x] = total;
-            total += count;
+            tile.counts[w][threadIdx.x] = start;
+            start += count;
         }
     }
-    const unsigned int start = before_digit(total, reinterpret_cast<unsigned int*>(tile.warp_totals));
-    if (threadIdx.x < 256) tile.start[threadIdx.x] = start;
     __syncthreads();
+    T* const moved = reinterpret_cast<T*>(tile.moved);
 #pragma unroll
-    for (int k = 0; k < sort_held; ++k) to[k] = static_cast<unsigned short>(to[k] + tile.start[digits[k]] + own[digits[k]]);
-    return total;
-}
-
-// Digits of a tile's values; those past the row's end come last.
-template <class T> __device__ inline void tile_digits(const T (&values)[sort_held], long long left, int shift, unsigned int (&digits)[sort_held]) {
-    const int first = (threadIdx.x / 32) * (32 * sort_held) + threadIdx.x % 32;
+    for (int k = 0; k < sort_held; ++k) {
+        const unsigned int digit = tile_digit(values[k], k, left, shift);
+        unsigned int alike = all;
 #pragma unroll
-    for (int k = 0; k < sort_held; ++k) digits[k] = first + 32 * k < left ? digit_of<8>(SortKey<T>::of(values[k]), shift) : 255u;
+        for (int bit = 0; bit < 8; ++bit) {
+            const bool is_set = digit >> bit & 1;
+            const unsigned int votes = __ballot_sync(all, is_set);
+            alike &= is_set ? votes : ~votes;
+        }
+        const unsigned int before = __popc(alike & ((1u << lane) - 1));
+        unsigned int place = 0;
+        if (before == 0) {
+            place = own[digit];
+            own[digit] = place + __popc(alike);
+        }
+        place = __shfl_sync(all, place, __ffs(alike) - 1) + before;
+        __syncwarp();
+        moved[place] = values[k];
+        to[k] = static_cast<unsigned short>(place);
+    }
 }
 
 #if QUERN_SORT_ROAD == 0
@@ -168,7 +177,7 @@ __device__ inline void sort_short(const T* in, T* out, const long long* given, l
 template <class T>
 __device__ inline void sort_rows(const T* in, T* out, const long long* given, long long* result, long long rows, long long length, int bits) {
     __shared__ __align__(16) SortTile<T> tile;
-    const int first = (threadIdx.x / 32) * (32 * sort_held) + threadIdx.x % 32;
+    const int first = first_of_thread();
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         const Places places = {nullptr, nullptr, given, result};
         T values[sort_held];
@@ -180,14 +189,9 @@ __device__ inline void sort_rows(const T* in, T* out, const long long* given, lo
         for (int k = 0; k < sort_held; ++k) place[k] = first + 32 * k < length ? places.at(row * length, first + 32 * k) : 0;
 #endif
         for (int shift = 0; shift < bits; shift += 8) {
-            unsigned int digits[sort_held];
             unsigned short to[sort_held];
-            tile_digits(values, length, shift, digits);
-            rank_tile(digits, to, tile);
-            T* const moved = reinterpret_cast<T*>(tile.moved);
-            __syncthreads();
-#pragma unroll
-            for (int k = 0; k < sort_held; ++k) moved[to[k]] = values[k];
+            rank_tile(values, length, shift, to, tile, [](unsigned int) {});
+            const T* const moved = reinterpret_cast<const T*>(tile.moved);
             __syncthreads();
 #pragma unroll
             for (int k = 0; k < sort_held; ++k) values[k] = moved[first + 32 * k];
@@ -253,6 +257,28 @@ template <class T> __device__ inline void sort_count(const T* in, long long leng
 const int sort_mark = 8 * sizeof(SortCount) - 2;
 const SortCount sort_own = static_cast<SortCount>(1) << sort_mark, sort_upto = static_cast<SortCount>(2) << sort_mark, sort_number = sort_own - 1;
 
+// The sum of one digit over the `part` tiles before a word: back to the first that tells all up to itself, several words in
+// flight.
+__device__ inline SortCount look_back(const volatile SortCount* word, long long part) {
+    const int batch = 8;
+    SortCount before = 0;
+    for (;;) {
+        SortCount there[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b) there[b] = b < part ? word[-256 * (b + 1)] : 0;
+        int taken = 0;
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+            if (taken != b || there[b] == 0) continue;
+            before += there[b] & sort_number;
+            if (there[b] & sort_upto) return before;
+            ++taken;
+        }
+        word -= 256 * taken;
+        part -= taken;
+    }
+}
+
 // One digit's pass. Tiles are numbered as blocks start, so that a tile only waits for blocks that have started. `told` is zero
 // before; the tile clears its words of `next` for the next pass.
 template <class T>
@@ -266,7 +292,7 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
     __syncthreads();
     const long long row = number / splits, part = number - row * splits, begin = part * sort_tile, base = row * length;
     const long long left = length - begin;
-    const int first = (threadIdx.x / 32) * (32 * sort_held) + threadIdx.x % 32;
+    const int first = first_of_thread();
     const T* const from = in + base + begin;
     T values[sort_held];
     if (left >= sort_tile) {
@@ -276,12 +302,15 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
 #pragma unroll
         for (int k = 0; k < sort_held; ++k) values[k] = first + 32 * k < left ? from[first + 32 * k] : T();
     }
-    unsigned int digits[sort_held];
     unsigned short to[sort_held];
-    tile_digits(values, left, shift, digits);
-    const SortCount own = rank_tile(digits, to, tile);
     const size_t word = static_cast<size_t>(number) * 256 + threadIdx.x;
     volatile SortCount* const words = told;
+    SortCount own = 0;
+    rank_tile(values, left, shift, to, tile, [&](unsigned int count) {
+        own = count;
+        if (part > 0) words[word] = sort_own | own;
+        next[word] = 0;
+    });
     SortCount before = 0;
     if (part == 0) {
         const unsigned long long total =
@@ -289,24 +318,11 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
         before = static_cast<SortCount>(before_digit(total, tile.warp_totals));
     }
     if (threadIdx.x < 256) {
-        if (part > 0) {
-            words[word] = sort_own | own;
-            for (size_t other = word - 256;; other -= 256) {
-                SortCount there;
-                do there = words[other];
-                while (there == 0);
-                before += there & sort_number;
-                if (there & sort_upto) break;
-            }
-        }
+        if (part > 0) before = look_back(words + word, part);
         words[word] = sort_upto | (before + own);
-        next[word] = 0;
         offset[threadIdx.x] = before - tile.start[threadIdx.x];
     }
-    __syncthreads();
-    T* const moved = reinterpret_cast<T*>(tile.moved);
-#pragma unroll
-    for (int k = 0; k < sort_held; ++k) moved[to[k]] = values[k];
+    const T* const moved = reinterpret_cast<const T*>(tile.moved);
     __syncthreads();
     SortCount target[sort_held];
 #pragma unroll
