@@ -1,7 +1,7 @@
 // Lists and packs the numbers of a loop nest.
 #include "compiler/codegen/nest.h"
 
-#include <cstring>
+#include "compiler/codegen/words.h"
 
 namespace quern {
 
@@ -65,72 +65,50 @@ std::vector<NestField> nest_fields(const ElementwiseLayout& layout) {
     return fields;
 }
 
-namespace {
+static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-template <class Word>
-std::size_t pack(const std::vector<NestField>& fields, const ElementwisePlan& plan, void* place) {
+std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan,
+                      void* place) {
     using Kind = NestField::Kind;
     const ElementwiseLayout& layout = plan.layout;
     const int inner = layout.ndim - 1;
-    std::byte* at = static_cast<std::byte*>(place);
-    const auto put = [&](std::uint64_t value) {
-        const Word word = static_cast<Word>(value);
-        std::memcpy(at, &word, sizeof word);
-        at += sizeof word;
-    };
-    const auto put_divisor = [&](std::int64_t value) {
-        const DivisorNumbers numbers =
-            make_divisor(static_cast<std::uint64_t>(value), sizeof(Word) == 8);
-        put(numbers.divisor);
-        put(numbers.multiplier);
-        put(numbers.shift);
-    };
+    Words words(place, layout.wide);
     for (const NestField& field : fields) {
         const auto axis = static_cast<std::size_t>(field.axis);
         switch (field.kind) {
         case Kind::steps:
-            put(static_cast<std::uint64_t>(plan.steps));
+            words.put(plan.steps);
             break;
         case Kind::count:
-            put(static_cast<std::uint64_t>(plan.count));
+            words.put(plan.count);
             break;
         case Kind::share:
-            put(static_cast<std::uint64_t>(plan.share));
+            words.put(plan.share);
             break;
         case Kind::shift:
-            put(static_cast<std::uint64_t>(plan.shift));
+            words.put(plan.shift);
             break;
         case Kind::extent:
-            put(static_cast<std::uint64_t>(plan.shape[axis]));
+            words.put(plan.shape[axis]);
             break;
         case Kind::divisor:
-            put_divisor(plan.shape[axis]);
+            words.put_divisor(plan.shape[axis]);
             break;
         case Kind::row_steps:
-            put_divisor(
+            words.put_divisor(
                 ceil_div(plan.shape[static_cast<std::size_t>(inner)] + plan.shift, layout.lanes));
             break;
         case Kind::tiles:
-            put_divisor(ceil_div(plan.shape[axis], layout.strategy == Strategy::tile
-                                                       ? tile_extent
-                                                       : cpu_tile_extent));
+            words.put_divisor(ceil_div(plan.shape[axis], layout.strategy == Strategy::tile
+                                                             ? tile_extent
+                                                             : cpu_tile_extent));
             break;
         case Kind::stride:
-            put(static_cast<std::uint64_t>(plan.stride(field.operand, field.axis)));
+            words.put(plan.stride(field.operand, field.axis));
             break;
         }
     }
-    return static_cast<std::size_t>(at - static_cast<std::byte*>(place));
-}
-
-} // namespace
-
-std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan,
-                      void* place) {
-    return plan.layout.wide ? pack<std::uint64_t>(fields, plan, place)
-                            : pack<std::uint32_t>(fields, plan, place);
+    return words.bytes_from(place);
 }
 
 } // namespace quern

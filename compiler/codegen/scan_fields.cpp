@@ -1,7 +1,7 @@
 // The numbers of a scan's loop nest, listed and filled.
 #include "compiler/codegen/scan.h"
 
-#include <cstring>
+#include "compiler/codegen/words.h"
 
 namespace quern {
 
@@ -78,34 +78,18 @@ std::int64_t value_of(const ScanField& field, const ScanPlan& plan) {
     return 0;
 }
 
-template <class Word>
-std::size_t pack(const std::vector<ScanField>& fields, const ScanPlan& plan, void* place) {
-    std::byte* at = static_cast<std::byte*>(place);
-    const auto put = [&](auto value) {
-        const Word word = static_cast<Word>(value);
-        std::memcpy(at, &word, sizeof word);
-        at += sizeof word;
-    };
-    for (const ScanField& field : fields) {
-        const std::int64_t value = value_of(field, plan);
-        if (field.form != ScanField::Form::divisor) {
-            put(value);
-            continue;
-        }
-        const DivisorNumbers numbers =
-            make_divisor(static_cast<std::uint64_t>(value), sizeof(Word) == 8);
-        put(numbers.divisor);
-        put(numbers.multiplier);
-        put(numbers.shift);
-    }
-    return static_cast<std::size_t>(at - static_cast<std::byte*>(place));
-}
-
 } // namespace
 
 std::size_t pack_scan(const std::vector<ScanField>& fields, const ScanPlan& plan, void* place) {
-    return plan.layout.wide ? pack<std::uint64_t>(fields, plan, place)
-                            : pack<std::uint32_t>(fields, plan, place);
+    Words words(place, plan.layout.wide);
+    for (const ScanField& field : fields) {
+        const std::int64_t value = value_of(field, plan);
+        if (field.form == ScanField::Form::divisor)
+            words.put_divisor(value);
+        else
+            words.put(value);
+    }
+    return words.bytes_from(place);
 }
 
 } // namespace quern
