@@ -84,6 +84,12 @@ void ReductionEmitter::nest_struct() {
         case Kind::fan:
             out_.line(index_, " fan;");
             break;
+        case Kind::run:
+            out_.line(index_, " run;");
+            break;
+        case Kind::span:
+            out_.line(index_, " span;");
+            break;
         case Kind::splits:
             divisor("by_splits");
             break;

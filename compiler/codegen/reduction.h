@@ -18,8 +18,10 @@ struct ReductionField {
         shift,
         share,
         group_bits,
-        length, // extent of the fastest axis
+        length, // elements along the fastest axis
         units,  // CPU: tiles * splits
+        run,    // CPU columns: of one output
+        span,   // CPU columns: of a tile
         fan,
         splits,      // divisor: three words
         packs,       // divisor by the packs along the fastest axis

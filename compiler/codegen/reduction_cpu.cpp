@@ -27,21 +27,19 @@ void ReductionEmitter::unit_loop() {
     }
 }
 
-// `const auto at = [&](j)`: the value of element j of the current run. Where elements stand a known
-// step apart, `dense(k)` is the k-th of all in the line.
+// `const auto at = [&](j)`: the value of element j of the current run; where elements stand a known
+// step apart, of the j-th of all in the line.
 void ReductionEmitter::cpu_element() {
-    const bool steps = layout_.step > 1;
-    out_.open("const auto ", own(steps ? "dense" : "at"), " = [&](const ", signed_, " ", own("j"),
-              ") -> ", inner_type());
+    out_.open("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") -> ",
+              inner_type());
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "& ", name(ref), " = ",
                   cpu_operand(ref, own("from_" + name(ref))), ";");
-    map_value(join(own("run"), " * ", as_signed(nest("length")), " + ", own("j")), own("tile"));
+    map_value(join(own("run"), " * ", as_signed(nest("length")), " + ", own("j"),
+                   layout_.step > 1 ? join(" / ", int{layout_.step}) : ""),
+              own("tile"));
     out_.line("return ", own("value"), ";");
     out_.close(";");
-    if (steps)
-        out_.line("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") { return ",
-                  own("dense"), "(", own("j"), " * ", int{layout_.step}, "); };");
 }
 
 // Element j of a line that begins at `from`.
@@ -56,21 +54,11 @@ std::string ReductionEmitter::cpu_operand(const OperandRef& ref, const std::stri
 }
 
 void ReductionEmitter::cpu_rows() {
-    constexpr int loose_limit = 256; // elements one by one, before their sum joins the others
     const std::string packs_limit = join("decltype(", own("lanes"), ")::limit");
+    const std::string settle =
+        join("quern::settle(", own("sums"), ", ", own("lanes"), ", ", inner_join(), ");");
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
     const bool brief = layout_.brief;
-    const std::string settle = lanes > 1 ? join("quern::settle(", own("sums"), ", ", own("lanes"),
-                                                ", ", own("packs"), " > 0, ", own("loose"), ", ",
-                                                own("loose_count"), " > 0, ", inner_join(), ");")
-                                         : join("if (", own("loose_count"), " > 0) ", own("sums"),
-                                                ".add(", widened(own("loose")), ");");
-    const auto start_over = [&] {
-        if (lanes > 1)
-            out_.line(own("packs"), " = 0;");
-        out_.line(own("loose"), " = ", inner_identity(), ";");
-        out_.line(own("loose_count"), " = 0;");
-    };
     unit_loop();
     split_axes(own("tile"), 0, n, "");
     for (const OperandRef& ref : inputs_)
@@ -81,12 +69,11 @@ void ReductionEmitter::cpu_rows() {
     if (!brief)
         out_.line("quern::Pairwise<_type_reduce, decltype(", own("join"), ")> ", own("sums"), "(",
                   own("join"), ", ", identity(), ");");
-    if (lanes > 1) {
-        out_.line("quern::Lanes<", inner_type(), ", ", lanes, "> ", own("lanes"), ";");
+    out_.line("quern::Lanes<", inner_type(), ", ", lanes,
+              layout_.step > 1 ? join(", ", int{layout_.step}) : "", "> ", own("lanes"), ";");
+    out_.line(own("lanes"), ".clear(", inner_identity(), ");");
+    if (!brief)
         out_.line(signed_, " ", own("packs"), " = 0;");
-    }
-    out_.line(inner_type(), " ", own("loose"), " = ", inner_identity(), ";");
-    out_.line(signed_, " ", own("loose_count"), " = 0;");
     out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
               own("end"), ";)");
     if (m > 1) {
@@ -108,55 +95,35 @@ void ReductionEmitter::cpu_rows() {
                         : own("line_" + name(ref)),
                   ";");
     cpu_element();
-    out_.line(signed_, " ", own("j"), " = ", own("from"), ";");
-    if (lanes > 1) {
-        out_.open("while (", own("to"), " - ", own("j"), " >= ", lanes, ")");
-        out_.line("const ", signed_, " ", own("whole"), " = (", own("to"), " - ", own("j"), ") / ",
-                  lanes, ", ", own("room"), " = ", packs_limit, " - ", own("packs"), ", ",
-                  own("count"), " = ", own("whole"), " < ", own("room"), " ? ", own("whole"), " : ",
-                  own("room"), ";");
-        out_.line("if (", own("packs"), " == 0) ", own("lanes"), ".clear(", inner_identity(), ");");
-        out_.line(own("lanes"),
-                  layout_.step > 1 ? join(".take_every<", int{layout_.step}, ">(", own("dense"))
-                                   : join(".take(", own("at")),
-                  ", ", own("j"), ", ", own("j"), " + ", own("count"), " * ", lanes, ", ",
-                  inner_join(), ");");
-        out_.line(own("j"), " += ", own("count"), " * ", lanes, ";");
+    const std::string take = join(own("lanes"), ".take(", own("at"));
+    if (brief) {
+        out_.line(take, ", ", own("from"), ", ", own("to"), ", ", inner_join(), ");");
+    } else {
+        out_.open("for (", signed_, " ", own("j"), " = ", own("from"), "; ", own("j"), " < ",
+                  own("to"), ";)");
+        out_.line("const ", signed_, " ", own("whole"), " = (", own("to"), " - ", own("j"), " + ",
+                  lanes - 1, ") / ", lanes, ", ", own("room"), " = ", packs_limit, " - ",
+                  own("packs"), ", ", own("count"), " = ", own("whole"), " < ", own("room"), " ? ",
+                  own("whole"), " : ", own("room"), ", ", own("next"), " = ", own("j"), " + ",
+                  own("count"), " * ", lanes, ", ", own("stop"), " = ", own("next"), " < ",
+                  own("to"), " ? ", own("next"), " : ", own("to"), ";");
+        out_.line(take, ", ", own("j"), ", ", own("stop"), ", ", inner_join(), ");");
+        out_.line(own("j"), " = ", own("stop"), ";");
         out_.line(own("packs"), " += ", own("count"), ";");
-        if (!brief) {
-            out_.open("if (", own("packs"), " == ", packs_limit, ")");
-            out_.line(settle);
-            start_over();
-            out_.close();
-        }
-        out_.close();
-    }
-    out_.open("while (", own("j"), " < ", own("to"), ")");
-    out_.line("const ", signed_, " ", own("room"), " = ", own("to"), " - ", own("j"), " < ",
-              loose_limit, " ? ", own("to"), " - ", own("j"), " : ", loose_limit, ", ", own("stop"),
-              " = ", own("j"), " + ", own("room"), ";");
-    if (lanes > 1)
-        out_.line("QUERN_PLAIN");
-    out_.line("for (; ", own("j"), " < ", own("stop"), "; ++", own("j"), ") ", own("loose"), " = ",
-              inner_join(), "(", own("loose"), ", ", own("at"), "(", own("j"), "));");
-    out_.line(own("loose_count"), " += ", own("room"), ";");
-    if (!brief) {
-        out_.open("if (", own("loose_count"), " >= ", loose_limit, ")");
+        out_.open("if (", own("packs"), " == ", packs_limit, ")");
         out_.line(settle);
-        start_over();
+        out_.line(own("lanes"), ".clear(", inner_identity(), ");");
+        out_.line(own("packs"), " = 0;");
+        out_.close();
         out_.close();
     }
-    out_.close();
     out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
     if (brief) {
-        const std::string folded = widened(join(own("lanes"), ".fold(", inner_join(), ")"));
-        out_.line("_type_reduce ", own("all"), " = ", widened(own("loose")), ";");
-        if (lanes > 1)
-            out_.line("if (", own("packs"), " > 0) ", own("all"), " = ", own("loose_count"),
-                      " > 0 ? ", own("join"), "(", folded, ", ", own("all"), ") : ", folded, ";");
+        out_.line("const _type_reduce ", own("all"), " = ",
+                  widened(join(own("lanes"), ".fold(", inner_join(), ")")), ";");
     } else {
-        out_.line(settle);
+        out_.line("if (", own("packs"), " > 0) ", settle);
         out_.line("const _type_reduce ", own("all"), " = ", own("sums"), ".total();");
     }
     out_.line(result(own("tile"), own("all")));
@@ -205,33 +172,39 @@ void ReductionEmitter::cpu_column_rows(int count) {
 
 void ReductionEmitter::cpu_columns() {
     constexpr int rows_together = 4;
-    constexpr int rows_of_a_sum = 128; // before it is joined to the others
     const int n = layout_.kept_ndim;
-    const int tile = int{layout_.tile};
-    const std::string columns = join("quern::Columns<", inner_type(), ", ", tile, "> ");
+    const std::string columns =
+        join("quern::Columns<", inner_type(), ", ", int{layout_.tile}, "> ");
     out_.line(columns, own("sum"), ", ", own("upper"), ";");
     unit_loop();
     out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
               ");");
+    const std::string span =
+        layout_.runs ? as_signed(nest("span")) : std::to_string(int{layout_.tile});
     out_.line("const ", signed_, " ", own("low"), " = (", own("tile"), " - ", own("outer"), " * ",
-              nest("by_tiles.divisor"), ") * ", tile, ", ", own("past"), " = ", own("low"), " + ",
-              tile, ", ", own("high"), " = ", own("past"), " < ", as_signed(nest("length")), " ? ",
+              nest("by_tiles.divisor"), ") * ", span, ", ", own("past"), " = ", own("low"), " + ",
+              span, ", ", own("high"), " = ", own("past"), " < ", as_signed(nest("length")), " ? ",
               own("past"), " : ", nest("length"), ", ", own("count"), " = ", own("high"), " - ",
               own("low"), ";");
     split_axes(own("outer"), 0, n - 1, "");
     out_.line("bool ", own("joined"), " = false;");
     out_.line(signed_, " ", own("step"), " = ", own("begin"), ";");
     out_.open("do");
-    out_.line("const ", signed_, " ", own("room"), " = ", own("end"), " - ", own("step"), " < ",
-              rows_of_a_sum, " ? ", own("end"), " - ", own("step"), " : ", rows_of_a_sum, ", ",
-              own("stop"), " = ", own("step"), " + ", own("room"), ";");
+    const std::string kind = join("decltype(", own("sum"), ")");
+    out_.line("const ", signed_, " ", own("first"), " = ", own("step"), ", ", own("past"), " = ",
+              own("step"), " + ", kind, "::limit, ", own("stop"), " = ", own("past"), " < ",
+              own("end"), " ? ", own("past"), " : ", own("end"), ";");
     out_.line(own("sum"), ".clear(", own("count"), ", ", inner_identity(), ");");
-    out_.open("for (; ", own("step"), " + ", rows_together, " <= ", own("stop"), "; ", own("step"),
-              " += ", rows_together, ")");
+    out_.open("for (int ", own("pass"), " = 0; ", own("pass"), " < ", kind, "::passes; ++",
+              own("pass"), ")");
+    out_.line("if (", own("pass"), " > 0) ", own("sum"), ".again(", own("count"), ");");
+    out_.open("for (", own("step"), " = ", own("first"), "; ", own("step"), " + ", rows_together,
+              " <= ", own("stop"), "; ", own("step"), " += ", rows_together, ")");
     cpu_column_rows(rows_together);
     out_.close();
     out_.open("for (; ", own("step"), " < ", own("stop"), "; ++", own("step"), ")");
     cpu_column_rows(1);
+    out_.close();
     out_.close();
     out_.line("if (!", own("joined"), " && ", own("step"), " >= ", own("end"), ") break;");
     out_.line("if (!", own("joined"), ") ", own("upper"), ".clear(", own("count"), ", ",
@@ -239,13 +212,22 @@ void ReductionEmitter::cpu_columns() {
     out_.line(own("upper"), ".absorb(", own("sum"), ", ", own("count"), ", ", inner_join(), ");");
     out_.line(own("joined"), " = true;");
     out_.close(join(" while (", own("step"), " < ", own("end"), ");"));
-    out_.line("const auto& ", own("all"), " = ", own("joined"), " ? ", own("upper"), " : ",
-              own("sum"), ";");
-    out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
-              own("j"), ")");
-    out_.line("const ", index_, " ", own("row"), " = ", own("outer"), " * ", nest("length"), " + ",
-              own("low"), " + ", own("j"), ";");
-    out_.line(result(own("row"), widened(join(own("all"), ".get(", own("j"), ")"))));
+    out_.line("auto& ", own("all"), " = ", own("joined"), " ? ", own("upper"), " : ", own("sum"),
+              ";");
+    if (layout_.runs) {
+        out_.line(index_, " ", own("row"), " = (", own("outer"), " * ", nest("length"), " + ",
+                  own("low"), ") / ", nest("run"), ";");
+        out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ",
+                  own("j"), " += ", nest("run"), ", ++", own("row"), ")");
+        out_.line(result(own("row"), widened(join(own("all"), ".fold(", own("j"), ", ", nest("run"),
+                                                  ", ", inner_join(), ")"))));
+    } else {
+        out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
+                  own("j"), ")");
+        out_.line("const ", index_, " ", own("row"), " = ", own("outer"), " * ", nest("length"),
+                  " + ", own("low"), " + ", own("j"), ";");
+        out_.line(result(own("row"), widened(join(own("all"), ".get(", own("j"), ")"))));
+    }
     out_.close();
     out_.close();
 }

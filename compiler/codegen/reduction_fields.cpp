@@ -1,7 +1,7 @@
 // The numbers of a reduction's loop nest, declared and filled from one list.
 #include "compiler/codegen/reduction.h"
 
-#include <cstring>
+#include "compiler/codegen/words.h"
 
 namespace quern {
 
@@ -35,6 +35,10 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     }
     if (!rows)
         add(Kind::tiles_along);
+    if (layout.runs) {
+        add(Kind::run);
+        add(Kind::span);
+    }
     for (int d = 0; d < layout.ndim(); ++d)
         if (d != 0 && d != layout.kept_ndim)
             add(Kind::extent, d);
@@ -51,91 +55,72 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     return fields;
 }
 
-namespace {
-
-template <class Word> std::size_t pack(const std::vector<ReductionField>& fields,
-                                       const ReductionPlan& plan, void* place) {
+std::size_t pack_reduction(const std::vector<ReductionField>& fields, const ReductionPlan& plan,
+                           void* place) {
     using Kind = ReductionField::Kind;
-    const ReductionLayout& layout = plan.layout;
-    std::byte* at = static_cast<std::byte*>(place);
-    const auto put = [&](std::int64_t value) {
-        const Word word = static_cast<Word>(value);
-        std::memcpy(at, &word, sizeof word);
-        at += sizeof word;
-    };
-    const auto put_divisor = [&](std::int64_t value) {
-        const DivisorNumbers numbers =
-            make_divisor(static_cast<std::uint64_t>(value), sizeof(Word) == 8);
-        put(static_cast<std::int64_t>(numbers.divisor));
-        put(static_cast<std::int64_t>(numbers.multiplier));
-        put(static_cast<std::int64_t>(numbers.shift));
-    };
-    const int fastest =
-        layout.strategy == ReductionStrategy::rows ? layout.ndim() - 1 : layout.kept_ndim - 1;
+    Words words(place, plan.layout.wide);
     for (const ReductionField& field : fields) {
         switch (field.kind) {
         case Kind::outputs:
-            put(plan.outputs);
+            words.put(plan.outputs);
             break;
         case Kind::steps:
-            put(plan.steps);
+            words.put(plan.steps);
             break;
         case Kind::chunk:
-            put(plan.chunk);
+            words.put(plan.chunk);
             break;
         case Kind::shift:
-            put(plan.shift);
+            words.put(plan.shift);
             break;
         case Kind::share:
-            put(plan.share);
+            words.put(plan.share);
             break;
         case Kind::group_bits:
-            put(plan.group_bits);
+            words.put(plan.group_bits);
             break;
         case Kind::length:
-            put(plan.shape[static_cast<std::size_t>(fastest)]);
+            words.put(plan.length);
+            break;
+        case Kind::run:
+            words.put(plan.run);
+            break;
+        case Kind::span:
+            words.put(plan.span);
             break;
         case Kind::units:
-            put(plan.tiles * plan.splits);
+            words.put(plan.tiles * plan.splits);
             break;
         case Kind::fan:
-            put(plan.fan);
+            words.put(plan.fan);
             break;
         case Kind::splits:
-            put_divisor(plan.splits);
+            words.put_divisor(plan.splits);
             break;
         case Kind::packs:
-            put_divisor(plan.packs);
+            words.put_divisor(plan.packs);
             break;
         case Kind::tiles_along:
-            put_divisor(plan.tiles_along);
+            words.put_divisor(plan.tiles_along);
             break;
         case Kind::extent:
-            put_divisor(plan.shape[static_cast<std::size_t>(field.axis)]);
+            words.put_divisor(plan.shape[static_cast<std::size_t>(field.axis)]);
             break;
         case Kind::stride:
-            put(plan.stride(field.operand, field.axis));
+            words.put(plan.stride(field.operand, field.axis));
             break;
         case Kind::place:
-            put(plan.place[static_cast<std::size_t>(field.axis)]);
+            words.put(plan.place[static_cast<std::size_t>(field.axis)]);
             break;
         case Kind::first_place:
-            put(plan.first_place);
+            words.put(plan.first_place);
             break;
         case Kind::start:
-            put(plan.start[static_cast<std::size_t>(field.operand)]);
+            words.put(plan.start[static_cast<std::size_t>(field.operand)]);
             break;
         }
     }
-    return static_cast<std::size_t>(at - static_cast<std::byte*>(place));
-}
-
-} // namespace
-
-std::size_t pack_reduction(const std::vector<ReductionField>& fields, const ReductionPlan& plan,
-                           void* place) {
-    return plan.layout.wide ? pack<std::uint64_t>(fields, plan, place)
-                            : pack<std::uint32_t>(fields, plan, place);
+    return words.bytes_from(place);
 }
 
 } // namespace quern

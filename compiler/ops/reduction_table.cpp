@@ -129,16 +129,20 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         if (is_integer(types.value))
             types.value = DType::float64;
         types.result = real_of(types.value);
-        const DType part = accumulating(types.result);
+        const bool lanes = meeting == Meeting::lanes; // in double, whatever it is
+        const DType part = lanes ? DType::float64 : accumulating(types.result);
+        const std::string_view number = row(part).spelling;
         const bool complex = row(types.value).kind == Kind::complex;
-        const auto type = [&](std::string_view name) {
-            const std::string own = join("quern::", name, "<", row(part).spelling, ">");
+        const auto type = [&](const std::string& own) {
             return complex ? join("quern::OfParts<", own, ">") : own;
         };
-        types.accumulator = type("Moments");
-        types.accumulator_bytes =
-            (complex ? 2 : 1) * (8 + 2 * std::max<std::uint32_t>(4, row(part).bytes));
-        types.inner = type("Shifted");
+        types.accumulator =
+            type(lanes ? join("quern::Moments<", number, ", quern::Twofold<", number, ">>")
+                       : join("quern::Moments<", number, ">"));
+        types.accumulator_bytes = (complex ? 2 : 1) * (8 + (lanes ? 4 : 2) * row(part).bytes);
+        const std::string_view value = row(accumulating(types.result)).spelling;
+        types.inner = type(value == number ? join("quern::Shifted<", number, ">")
+                                           : join("quern::Shifted<", number, ", ", value, ">"));
         types.inner_steps = std::int64_t{1} << 30;
         break;
     }

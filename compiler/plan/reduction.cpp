@@ -281,43 +281,85 @@ std::uint8_t common_step(const KeptNest& nest, const ReductionRequest& request,
     return step >= 2 && step <= 4 ? static_cast<std::uint8_t>(step) : std::uint8_t{0};
 }
 
+// CPU: columns whose accumulators stay in the first cache.
+std::int64_t tile_of(const ReductionRequest& request) {
+    constexpr std::int64_t bytes = 16 * 1024;
+    return std::clamp<std::int64_t>(bytes / std::bit_ceil(std::max(request.accumulator_bytes, 1u)),
+                                    512, bytes);
+}
+
+// CPU, where kept axes stand between the reduced ones: short runs along a row, each far from the
+// next, become columns of their own that meet at the end, so that memory is read in its order.
+bool can_run(const KeptNest& nest, const ReductionRequest& request) {
+    constexpr std::int64_t near = 4096; // bytes of a run that is short
+    constexpr std::int64_t least = 16;  // runs of an output that pay for its end
+    if (nest.kept == 0 || nest.reduced() < 2 || request.uses_place || request.keep_kept_order ||
+        request.keep_axes)
+        return false;
+    const int inner = nest.ndim - 1, across = nest.kept - 1;
+    const std::int64_t run = nest.extent[inner];
+    if (run > tile_of(request) / 2 || nest.count(nest.kept, inner) < least)
+        return false;
+    for (int k = 0; k < nest.operands; ++k)
+        if (!request.operands[k].output &&
+            (nest.stride[k][across] != nest.stride[k][inner] * run ||
+             nest.stride[k][across] > std::abs(nest.stride[k][inner - 1]) ||
+             nest.stride[k][inner] * run > near))
+            return false;
+    return true;
+}
+
+void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
+    const int inner = nest.ndim - 1, across = nest.kept - 1;
+    plan.layout.runs = true;
+    plan.run = nest.extent[inner];
+    for (int k = 0; k < nest.operands; ++k)
+        if (!request.operands[k].output)
+            nest.stride[k][across] = nest.stride[k][inner];
+    nest.drop(inner);
+}
+
 // CPU: units of work are rows or tiles of columns, cut further where they are too few.
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
     constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
     ReductionLayout& layout = plan.layout;
     const bool rows = layout.strategy == ReductionStrategy::rows;
-    const std::int64_t length = nest.extent[rows ? nest.ndim - 1 : nest.kept - 1];
+    const std::int64_t length = plan.length;
     if (rows) {
         constexpr int lanes_bytes = 256; // of accumulators that are at work together
         plan.tiles = plan.outputs;
-        const int most =
-            std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(
-                                         std::max(request.accumulator_bytes, std::uint32_t{1}))),
-                       32, 256);
         layout.step = common_step(nest, request, plan);
+        const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(std::max(
+                                                     request.accumulator_bytes, std::uint32_t{1}))),
+                                   32, 256);
+        const int most = std::max(16, fit / std::max(1, int{std::bit_ceil(layout.step)}));
         const bool apart =
             layout.step == 0 &&
             std::ranges::any_of(std::span(layout.access).first(layout.operand_count),
                                 [](Access access) { return access == Access::strided; });
-        layout.lanes = static_cast<std::uint16_t>(apart || length < 8               ? 1
+        layout.lanes = static_cast<std::uint16_t>(length < 8                        ? 1
                                                   : length < 64                     ? 8
+                                                  : apart                           ? 16
                                                   : length < std::int64_t{4} * most ? 32
                                                                                     : most);
         plan.steps = plan.reduced;
         layout.brief = plan.reduced <= 64;
     } else {
-        layout.tile = request.accumulator_bytes > 8 ? 512 : 2048; // so that they stay in L1
-        plan.tiles_along = ceil_div(length, layout.tile);
-        plan.tiles = plan.outputs / length * plan.tiles_along;
-        plan.steps = plan.reduced;
+        layout.tile = static_cast<std::uint16_t>(tile_of(request));
+        plan.span = layout.tile / plan.run * plan.run;
+        plan.tiles_along = ceil_div(length, plan.span);
+        plan.tiles = plan.outputs * plan.run / length * plan.tiles_along;
+        plan.steps = plan.reduced / plan.run;
     }
     const std::int64_t work = plan.outputs * plan.reduced;
     const std::int64_t wanted =
         std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
     plan.chunk = plan.steps;
+    ReductionRequest here = request;
+    here.most_steps /= plan.run;
     if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4096) ||
-        exceeds(request, plan))
-        split_steps(request, std::min(ceil_div(wanted, plan.tiles), plan.steps / 2048), 1024, plan);
+        exceeds(here, plan))
+        split_steps(here, std::min(ceil_div(wanted, plan.tiles), plan.steps / 2048), 1024, plan);
     plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
     plan.block = 1;
     plan.grid = grid_for(plan.tiles * plan.splits, plan.share);
@@ -351,11 +393,16 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
         return false;
 
     layout.scattered = nest.has_place && !nest.places_in_order();
-    const bool rows = nest.walks_fastest(request.operands);
+    bool rows = nest.walks_fastest(request.operands);
+    if (rows && request.target == Target::cpu && can_run(nest, request)) {
+        make_runs(request, nest, plan);
+        rows = false;
+    }
     layout.strategy = rows ? ReductionStrategy::rows : ReductionStrategy::columns;
     layout.kept_ndim = static_cast<std::uint8_t>(nest.kept);
     layout.reduced_ndim = static_cast<std::uint8_t>(nest.reduced());
     layout.access = find_access(nest, request.operands, rows ? nest.ndim - 1 : nest.kept - 1);
+    plan.length = nest.extent[rows ? nest.ndim - 1 : nest.kept - 1] * plan.run;
     if (request.target == Target::cpu) {
         layout.wide = true;
         plan_cpu(request, nest, plan);
@@ -401,7 +448,8 @@ std::string describe(const ReductionLayout& layout) {
                             : "") +
            (layout.scattered ? " | scattered" : "") +
            (layout.step > 1 ? join(" | step ", int{layout.step}) : "") +
-           (layout.brief ? " | brief" : "") + (layout.split ? " | split" : "");
+           (layout.brief ? " | brief" : "") + (layout.runs ? " | runs" : "") +
+           (layout.split ? " | split" : "");
 }
 
 } // namespace quern

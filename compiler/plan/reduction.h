@@ -33,6 +33,7 @@ struct ReductionLayout {
     bool brief = false;            // CPU rows: few elements behind an output
     std::uint8_t step = 0;  // CPU rows: elements from one to the next; 0: not the same for all
     std::uint16_t tile = 0; // CPU columns: that a block sums up at a time
+    bool runs = false;      // CPU columns: neighbouring ones belong to one output
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 
@@ -60,6 +61,9 @@ struct ReductionPlan {
     std::int64_t chunk = 1;       // steps of each of them
     std::int64_t tiles = 1;       // units of work: rows or tiles of columns
     std::int64_t tiles_along = 1; // columns: tiles along the fastest axis
+    std::int64_t length = 1;      // elements along the fastest axis
+    std::int64_t run = 1;         // CPU columns: of one output
+    std::int64_t span = 1;        // CPU columns: of a tile, whole runs
     std::int64_t share = 1;       // CPU: units of one block
     int group_bits = 0;           // GPU: log2 of the threads along a row, or across columns
     std::int64_t partials = 0;    // accumulators that blocks sharing outputs leave to each other

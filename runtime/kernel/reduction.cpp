@@ -250,7 +250,7 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.uses_place = spec.uses_position;
     request.keep_kept_order = spec.uses_row;
     request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
-    request.may_read_between = spec.maps_anything && !spec.uses_position;
+    request.may_read_between = spec.maps_anything;
     request.most_steps = spec.inner_steps;
     request.force_splits = call.splits;
     if (!plan_reduction(request, prepared.plan))
@@ -270,7 +270,7 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
         add_raw(raw, key);
     key.add(static_cast<std::uint8_t>(static_cast<int>(layout.strategy) | layout.wide << 1 |
                                       layout.masked << 2 | layout.drifts << 3 | layout.split << 4 |
-                                      layout.scattered << 5));
+                                      layout.scattered << 5 | layout.runs << 6));
     key.add(layout.kept_ndim);
     key.add(layout.reduced_ndim);
     key.add(static_cast<std::uint8_t>(layout.lanes));

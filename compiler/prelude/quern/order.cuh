@@ -16,7 +16,18 @@ template <class T> __device__ inline bool same(const complex<T>& a, const comple
 }
 #endif
 
+#ifdef __QUERN_HOST__ // one instruction for the larger one, one for NaN
+template <class T> __device__ inline T maximum(const T& a, const T& b) {
+    const T larger = above(a, b) ? a : b;
+    return is_nan(a) ? a : larger;
+}
+template <class T> __device__ inline T minimum(const T& a, const T& b) {
+    const T smaller = above(b, a) ? a : b;
+    return is_nan(a) ? a : smaller;
+}
+#else
 template <class T> __device__ inline T maximum(const T& a, const T& b) { return above(a, b) || is_nan(a) ? a : b; }
 template <class T> __device__ inline T minimum(const T& a, const T& b) { return above(b, a) || is_nan(a) ? a : b; }
+#endif
 
 } // namespace quern

@@ -43,12 +43,10 @@ template <class T, class Join> struct Pairwise {
     }
 };
 
-// What lanes and single elements of a row have come to, where they have any. A function: each copy of it would take time to
-// compile.
-template <class T, class Join, class Lanes, class Inner, class InnerJoin>
-__device__ __noinline__ void settle(Pairwise<T, Join>& sums, Lanes& lanes, bool packs, const Inner& loose, bool any_loose, const InnerJoin& inner_join) {
-    if (packs) sums.add(static_cast<T>(lanes.fold(inner_join)));
-    if (any_loose) sums.add(static_cast<T>(loose));
+// What lanes have come to joins the sums. A function: each copy of it would take time to compile.
+template <class T, class Join, class Lanes, class InnerJoin>
+__device__ __noinline__ void settle(Pairwise<T, Join>& sums, Lanes& lanes, const InnerJoin& inner_join) {
+    sums.add(static_cast<T>(lanes.fold(inner_join)));
 }
 
 // lanes[0] becomes the sum of all, two by two.
@@ -63,44 +61,66 @@ template <int count, class T, class Join> __device__ inline T fold_lanes(T* lane
     return lanes[0];
 }
 
-// Independent accumulators of one row, side by side in vectors, each for every count-th element. `at(j)` is an element.
-// Types whose parts are wanted side by side, or that can do with less than a join, have their own.
-template <class T, int count> struct Lanes {
+// Elements [from, stop) of a line, `step` apart in it, for `count` lanes: one(l, k) is called for the k-th of the line, or
+// four(l, k) for four in each width of it. What lies between counts too, in lanes of its own, so that every access is a whole
+// vector.
+template <int count, int step, class One, class Four>
+__device__ inline void each_lane(long long from, long long stop, const One& one, const Four& four) {
+    const int width = count * step;
+    const long long end = (stop - 1) * step + 1;
+    long long k = from * step;
+    for (; count > 8 && end - k >= 4 * width; k += 4 * width) {
+        QUERN_INDEPENDENT
+        for (int l = 0; l < width; ++l) four(l, k + l);
+    }
+    for (; end - k >= width; k += width) {
+        QUERN_INDEPENDENT
+        for (int l = 0; l < width; ++l) one(l, k + l);
+    }
+    if (k >= end) return;
+    QUERN_INDEPENDENT
+    for (int l = 0; l < width; ++l)
+        if (l < end - k) one(l, k + l);
+}
+
+// Independent accumulators of one row, side by side in vectors, each for every count-th element; `dense(k)` is the k-th of the
+// line. Types whose parts are wanted side by side, or that can do with less than a join, have their own.
+template <class T, int count, int step = 1> struct Lanes {
     static const long long limit = 128; // of packs, before they are folded into the others
-    T value[count];
+    static const int width = count * step;
+    T value[width];
     __device__ void clear(const T& identity) {
-        for (int l = 0; l < count; ++l) value[l] = identity;
+        for (int l = 0; l < width; ++l) value[l] = identity;
     }
-    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
-        for (; from < stop; from += count) {
-            QUERN_INDEPENDENT
-            for (int l = 0; l < count; ++l) value[l] = join(value[l], at(from + l));
-        }
+    template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
+        each_lane<count, step>(
+            from, stop, [&](int l, long long k) { value[l] = join(value[l], dense(k)); },
+            [&](int l, long long k) {
+                value[l] = join(value[l], join(join(dense(k), dense(k + width)), join(dense(k + 2 * width), dense(k + 3 * width))));
+            });
     }
-    // The same of elements that stand `step` apart: `dense(k)` is the k-th of the line that they stand in. What lies between
-    // is read and joined too, in lanes of its own, and left behind; so every access is a whole vector.
-    template <int step, class Dense, class Join>
-    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
-        const int width = count * step;
-        long long k = from * step;
-        const long long end = (stop - 1) * step + 1;
-        if (end - k >= width) {
-            T wide[width];
-            for (int l = 0; l < width; ++l) wide[l] = dense(k + l);
-            for (k += width; end - k >= width; k += width) {
-                QUERN_INDEPENDENT
-                for (int l = 0; l < width; ++l) wide[l] = join(wide[l], dense(k + l));
-            }
-            for (int l = 0; l < count; ++l) value[l] = join(value[l], wide[l * step]);
-        }
-        for (int l = 0; k < end; k += step, ++l) value[l] = join(value[l], dense(k));
+    template <class Join> __device__ T fold(const Join& join) {
+        for (int l = 0; l < count; ++l) value[l] = value[l * step];
+        return fold_lanes<count>(value, join);
     }
-    template <class Join> __device__ T fold(const Join& join) { return fold_lanes<count>(value, join); }
 };
 
-// Accumulators of neighbouring columns.
+// Columns [first, first + count) become one, two by two.
+template <class Columns, class Join> __device__ inline auto fold_columns(Columns& columns, long long first, long long count, const Join& join) {
+    for (; count > 1; count -= count / 2) {
+        const long long half = count / 2, upper = first + (count - half);
+        QUERN_INDEPENDENT
+        for (long long j = 0; j < half; ++j) columns.put(first + j, join(columns.get(first + j), columns.get(upper + j)));
+    }
+    return columns.get(first);
+}
+
+// Accumulators of neighbouring columns, of `limit` rows before they join those before them. Where there are more `passes` the
+// same rows come again.
 template <class T, int most> struct Columns {
+    static const int limit = 128, passes = 1;
     T value[most];
+    __device__ void again(long long) {}
     __device__ void clear(long long count, const T& identity) {
         for (long long j = 0; j < count; ++j) value[j] = identity;
     }
@@ -112,7 +132,9 @@ template <class T, int most> struct Columns {
         QUERN_INDEPENDENT
         for (long long j = 0; j < count; ++j) value[j] = join(value[j], other.value[j]);
     }
+    __device__ void put(long long j, const T& x) { value[j] = x; }
     __device__ T get(long long j) const { return value[j]; }
+    template <class Join> __device__ T fold(long long first, long long count, const Join& join) { return fold_columns(*this, first, count, join); }
 };
 
 #else

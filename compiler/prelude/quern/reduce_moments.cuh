@@ -4,46 +4,64 @@
 
 namespace quern {
 
-// Count, mean, and sum of the squares about it.
-template <class T> struct Moments {
+// A number in two parts: `low` is what rounding took from `high`.
+template <class T> struct Twofold {
+    T high, low;
+    __device__ explicit Twofold(const T& x) : high(x), low(0) {}
+    __device__ explicit operator T() const { return high; }
+    __device__ Twofold operator+(const T& x) const { return Twofold(high, x).with(low); }
+    __device__ Twofold operator+(const Twofold& other) const { return Twofold(high, other.high).with(low + other.low); }
+    __device__ T operator-(const Twofold& other) const { return (high - other.high) + (low - other.low); }
+
+  private:
+    __device__ Twofold(const T& a, const T& b) : high(a + b) {
+        const T of_b = high - a;
+        low = (a - (high - of_b)) + (b - of_b);
+    }
+    __device__ Twofold with(const T& more) const { return Twofold(high, low + more); }
+};
+
+// Count, mean, and sum of the squares about it: a T each, or where parts meet without rounding a Twofold.
+template <class T, class Kept = T> struct Moments {
     long long count;
-    T mean, scatter;
+    Kept mean, scatter;
     __device__ Moments() : count(0), mean(0), scatter(0) {}
     __device__ T variance(double ddof) const {
-        const T left = static_cast<T>(static_cast<double>(count) - ddof);
-        return (scatter < T(0) ? T(0) : scatter) / (left > T(0) ? left : T(0));
+        const T left = static_cast<T>(static_cast<double>(count) - ddof), about = static_cast<T>(scatter);
+        return (about < T(0) ? T(0) : about) / (left > T(0) ? left : T(0));
     }
 };
-template <class T> __device__ inline Moments<T> combined(const Moments<T>& a, const Moments<T>& b) {
+template <class T, class Kept> __device__ inline Moments<T, Kept> combined(const Moments<T, Kept>& a, const Moments<T, Kept>& b) {
     if (a.count == 0) return b;
     if (b.count == 0) return a;
-    Moments<T> both;
+    Moments<T, Kept> both;
     both.count = a.count + b.count;
     const T off = b.mean - a.mean, part = static_cast<T>(b.count) / static_cast<T>(both.count);
     both.mean = a.mean + off * part;
     both.scatter = a.scatter + b.scatter + off * off * static_cast<T>(a.count) * part;
     return both;
 }
-// The same while one thread sums up: differences from its first value, and their squares.
-template <class T> struct Shifted {
+// The same while one thread sums up: differences from its first value, and their squares. The values are a V, of as many
+// digits as T has or of fewer.
+template <class T, class V = T> struct Shifted {
     int count;
     T shift, sum, squares;
     __device__ Shifted() : count(0), shift(0), sum(0), squares(0) {}
     template <class U> __device__ explicit Shifted(const U& x) : count(1), shift(static_cast<T>(x)), sum(0), squares(0) {}
-    __device__ explicit Shifted(const Moments<T>&) : Shifted() {} // the start
-    __device__ explicit operator Moments<T>() const {
-        Moments<T> of;
+    template <class Kept> __device__ explicit Shifted(const Moments<T, Kept>&) : Shifted() {} // the start
+    template <class Kept> __device__ explicit operator Moments<T, Kept>() const {
+        Moments<T, Kept> of;
         if (count == 0) return of;
         const T about = sum / static_cast<T>(count);
         of.count = count;
-        of.mean = shift + about;
-        of.scatter = squares - sum * about;
+        of.mean = Kept(shift) + about;
+        of.scatter = Kept(squares - sum * about);
         return of;
     }
 };
-template <class T> __device__ inline Shifted<T> combined(const Shifted<T>& a, const Shifted<T>& b) {
+template <class T, class V> __device__ inline Shifted<T, V> combined(const Shifted<T, V>& a, const Shifted<T, V>& b) {
     if (a.count == 0) return b;
-    Shifted<T> both;
+    Shifted<T, V> both;
     both.count = a.count + b.count;
     both.shift = a.shift;
     const T off = b.shift - a.shift;
@@ -118,146 +136,143 @@ template <class Part> __device__ inline OfParts<Part> combined(const OfParts<Par
 
 #ifdef __QUERN_HOST__
 
-template <int bytes> struct CountOf { typedef long long type; };
-template <> struct CountOf<4> { typedef int type; };
+// Squares are taken about a first value where T has digits to spare. Elsewhere values are looked at twice, as long as they are
+// near: for their mean, then for the squares about it.
+template <class T, class V> constexpr int passes_of(const Shifted<T, V>*) { return sizeof(V) < sizeof(T) ? 1 : 2; }
 
-// All lanes measure from one near value: they fold as plain sums.
-template <class T, int count> struct Lanes<Shifted<T>, count> {
-    typedef typename CountOf<sizeof(T)>::type Count;
-    static const long long limit = 256;
-    bool started;
-    T shift, sum[count], squares[count];
-    Count taken[count];
-    __device__ void clear(const Shifted<T>&) {
-        started = false;
-        for (int l = 0; l < count; ++l) sum[l] = squares[l] = T(0), taken[l] = 0;
-    }
-    static __device__ void add(const Shifted<T>& x, T near, T& sum, T& squares, Count& taken) { // one value, or none
-        const T off = x.count != 0 ? x.shift - near : T(0);
-        sum += off;
-        squares += off * off;
-        taken += static_cast<Count>(x.count);
-    }
-    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join&) {
+template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, count, step> {
+    typedef Shifted<T, V> X;
+    typedef Moments<T, Twofold<T>> Total;
+    static const int width = count * step, passes = passes_of(static_cast<X*>(nullptr));
+    static const long long limit = passes > 1 ? 64 : 256;
+    Total all;
+    __device__ void clear(const X&) { all = Total(); }
+    template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join&) {
+        T near = T(0);
+        bool found = false;
         QUERN_PLAIN
-        for (long long k = from; !started && k < stop; ++k)
-            if (at(k).count != 0) shift = at(k).shift, started = true;
-        if (!started) return;
-        const T near = shift;
-        for (; from < stop; from += count) {
-            QUERN_INDEPENDENT
-            for (int l = 0; l < count; ++l) {
-                add(at(from + l), near, sum[l], squares[l], taken[l]);
-            }
+        for (long long k = from; passes == 1 && !found && k < stop; ++k)
+            if (dense(k * step).count != 0) near = dense(k * step).shift, found = true;
+        X part;
+        for (int pass = 0; pass < passes; ++pass) {
+            part = about(near, dense, from, stop);
+            if (part.count == 0) return;
+            near += part.sum / static_cast<T>(part.count);
         }
+        all = combined(all, static_cast<Total>(part));
     }
-    template <int step, class Dense, class Join>
-    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join&) {
-        QUERN_PLAIN
-        for (long long k = from; !started && k < stop; ++k)
-            if (dense(k * step).count != 0) shift = dense(k * step).shift, started = true;
-        if (!started) return;
-        const int width = count * step;
-        const T near = shift;
-        T sums[width], of_squares[width];
-        Count takes[width];
-        for (int l = 0; l < width; ++l) sums[l] = of_squares[l] = T(0), takes[l] = 0;
-        long long k = from * step;
-        const long long end = (stop - 1) * step + 1;
-        for (; end - k >= width; k += width) {
-            QUERN_INDEPENDENT
-            for (int l = 0; l < width; ++l) {
-                add(dense(k + l), near, sums[l], of_squares[l], takes[l]);
-            }
-        }
-        QUERN_PLAIN
-        for (int l = 0; k < end; k += step, l += step) {
-            add(dense(k), near, sums[l], of_squares[l], takes[l]);
-        }
-        for (int l = 0; l < count; ++l) sum[l] += sums[l * step], squares[l] += of_squares[l * step], taken[l] += takes[l * step];
-    }
-    template <class Join> __device__ Shifted<T> fold(const Join&) {
-        QUERN_FOLD
-        for (int half = count / 2; half > 0; half /= 2) {
-            QUERN_FOLDED
-            for (int l = 0; l < half; ++l) sum[l] += sum[l + half], squares[l] += squares[l + half], taken[l] += taken[l + half];
-        }
-        Shifted<T> all;
-        all.count = static_cast<int>(taken[0]);
-        all.shift = shift;
-        all.sum = sum[0];
-        all.squares = squares[0];
-        return all.count == 0 ? Shifted<T>() : all;
+    template <class Join> __device__ Total fold(const Join&) { return all; }
+
+  private:
+    template <class Dense> static __device__ X about(T near, const Dense& dense, long long from, long long stop) {
+        T sum[width], squares[width];
+        int missing[width];
+        for (int l = 0; l < width; ++l) sum[l] = squares[l] = T(0), missing[l] = 0;
+        const auto off = [&](int l, const X& x) {
+            missing[l] += x.count == 0;
+            return x.count != 0 ? x.shift - near : T(0);
+        };
+        each_lane<count, step>(
+            from, stop,
+            [&](int l, long long k) {
+                const T p = off(l, dense(k));
+                sum[l] += p;
+                squares[l] += p * p;
+            },
+            [&](int l, long long k) {
+                const T p = off(l, dense(k)), q = off(l, dense(k + width)), r = off(l, dense(k + 2 * width)), s = off(l, dense(k + 3 * width));
+                sum[l] += (p + q) + (r + s);
+                squares[l] += (p * p + q * q) + (r * r + s * s);
+            });
+        for (int l = 0; l < count; ++l) sum[l] = sum[l * step], squares[l] = squares[l * step], missing[l] = missing[l * step];
+        const auto plus = [](const auto& a, const auto& b) { return a + b; };
+        X all;
+        all.count = static_cast<int>(stop - from) - fold_lanes<count>(missing, plus);
+        all.shift = near;
+        all.sum = fold_lanes<count>(sum, plus);
+        all.squares = fold_lanes<count>(squares, plus);
+        return all;
     }
 };
 
 #ifdef QUERN_HAS_COMPLEX
-template <class T, int count> struct Lanes<OfParts<Shifted<T>>, count> {
-    static const long long limit = 256;
-    Lanes<Shifted<T>, count> real, imag;
-    __device__ void clear(const OfParts<Shifted<T>>&) { real.clear(Shifted<T>()), imag.clear(Shifted<T>()); }
-    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
-        real.take([&](long long j) { return at(j).real; }, from, stop, join);
-        imag.take([&](long long j) { return at(j).imag; }, from, stop, join);
+template <class X, int count, int step> struct Lanes<OfParts<X>, count, step> {
+    typedef Lanes<X, count, step> Part;
+    static const long long limit = Part::limit;
+    Part real, imag;
+    __device__ void clear(const OfParts<X>&) { real.clear(X()), imag.clear(X()); }
+    template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
+        real.take([&](long long k) { return dense(k).real; }, from, stop, join);
+        imag.take([&](long long k) { return dense(k).imag; }, from, stop, join);
     }
-    template <int step, class Dense, class Join>
-    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
-        take([&](long long j) { return dense(j * step); }, from, stop, join);
-    }
-    template <class Join> __device__ OfParts<Shifted<T>> fold(const Join& join) {
-        OfParts<Shifted<T>> all;
+    template <class Join> __device__ auto fold(const Join& join) {
+        OfParts<typename Part::Total> all;
         all.real = real.fold(join), all.imag = imag.fold(join);
         return all;
     }
 };
 #endif
 
-// Each column measures from its own first value.
-template <class T, int most> struct Columns<Shifted<T>, most> {
-    typedef typename CountOf<sizeof(T)>::type Count;
-    T shift[most], sum[most], squares[most];
-    Count taken[most];
-    __device__ void clear(long long count, const Shifted<T>&) {
-        for (long long j = 0; j < count; ++j) shift[j] = sum[j] = squares[j] = T(0), taken[j] = 0;
+// Each column measures from its first value, and again from the mean.
+template <class T, class V, int most> struct Columns<Shifted<T, V>, most> {
+    typedef Shifted<T, V> X;
+    static const int passes = passes_of(static_cast<X*>(nullptr)), limit = passes > 1 ? 32 : 128;
+    T shift[most], sum[most], squares[most], taken[most];
+    __device__ void clear(long long count, const X&) {
+        for (long long j = 0; j < count; ++j) shift[j] = __uint_as_float(0x7fc00000u), sum[j] = squares[j] = taken[j] = T(0);
     }
-    template <class Join> __device__ void add(long long j, const Shifted<T>& x, const Join&) { put(j, x); }
-    template <class Join>
-    __device__ void add(long long j, const Shifted<T>& a, const Shifted<T>& b, const Shifted<T>& c, const Shifted<T>& d, const Join&) {
-        put(j, a), put(j, b), put(j, c), put(j, d);
+    __device__ void again(long long count) {
+        for (long long j = 0; j < count; ++j) {
+            shift[j] += sum[j] / (taken[j] > T(0) ? taken[j] : T(1));
+            sum[j] = squares[j] = taken[j] = T(0);
+        }
     }
-    __device__ void put(long long j, const Shifted<T>& x) {
-        const T near = taken[j] == 0 ? x.shift : shift[j], off = x.count != 0 ? x.shift - near : T(0);
-        shift[j] = near;
+    template <class Join> __device__ void add(long long j, const X& x, const Join&) {
+        shift[j] = is_nan(shift[j]) & (x.count != 0) ? x.shift : shift[j];
+        const T off = x.count != 0 ? x.shift - shift[j] : T(0);
         sum[j] += off;
         squares[j] += off * off;
-        taken[j] += static_cast<Count>(x.count);
+        taken[j] += static_cast<T>(x.count);
+    }
+    template <class Join> __device__ void add(long long j, const X& a, const X& b, const X& c, const X& d, const Join& join) {
+        add(j, a, join), add(j, b, join), add(j, c, join), add(j, d, join);
     }
     template <class Join> __device__ void absorb(const Columns& other, long long count, const Join&) { // measured from the mean of both
         QUERN_INDEPENDENT
         for (long long j = 0; j < count; ++j) {
-            const T a = static_cast<T>(taken[j]), b = static_cast<T>(other.taken[j]), of_a = a > T(0) ? a : T(1), of_b = b > T(0) ? b : T(1),
-                    both = a + b > T(0) ? a + b : T(1);
-            const T mean_a = shift[j] + sum[j] / of_a, mean_b = other.shift[j] + other.sum[j] / of_b, off = a > T(0) && b > T(0) ? mean_b - mean_a : T(0);
-            const T scatter_a = squares[j] - sum[j] * (sum[j] / of_a), scatter_b = other.squares[j] - other.sum[j] * (other.sum[j] / of_b);
-            shift[j] = a > T(0) ? mean_a + off * (b / both) : mean_b;
-            sum[j] = T(0);
-            squares[j] = scatter_a + scatter_b + off * off * a * (b / both);
-            taken[j] += other.taken[j];
+            const T a = taken[j], b = other.taken[j], of_a = a > T(0) ? a : T(1), of_b = b > T(0) ? b : T(1), both = a + b > T(0) ? a + b : T(1);
+            const T about_a = sum[j] / of_a, about_b = other.sum[j] / of_b;
+            const T off = a > T(0) && b > T(0) ? (other.shift[j] - shift[j]) + (about_b - about_a) : T(0);
+            const T scatter_a = squares[j] - sum[j] * about_a, scatter_b = other.squares[j] - other.sum[j] * about_b;
+            const Twofold<T> mean = Twofold<T>(a > T(0) ? shift[j] : other.shift[j]) + (a > T(0) ? about_a + off * (b / both) : about_b);
+            shift[j] = mean.high;
+            taken[j] = a + b;
+            sum[j] = taken[j] > T(0) ? mean.low * taken[j] : T(0);
+            squares[j] = taken[j] > T(0) ? scatter_a + scatter_b + off * off * a * (b / both) + sum[j] * mean.low : T(0);
         }
     }
-    __device__ Shifted<T> get(long long j) const {
-        Shifted<T> x;
+    __device__ X get(long long j) const {
+        X x;
         x.count = static_cast<int>(taken[j]), x.shift = shift[j], x.sum = sum[j], x.squares = squares[j];
         return x;
+    }
+    template <class Join> __device__ auto fold(long long first, long long count, const Join&) {
+        Moments<T, Twofold<T>> all;
+        for (long long j = first; j < first + count; ++j) all = combined(all, static_cast<Moments<T, Twofold<T>>>(get(j)));
+        return all;
     }
 };
 
 #ifdef QUERN_HAS_COMPLEX
-template <class T, int most> struct Columns<OfParts<Shifted<T>>, most> {
-    typedef OfParts<Shifted<T>> X;
-    Columns<Shifted<T>, most> real, imag;
+template <class Part, int most> struct Columns<OfParts<Part>, most> {
+    typedef OfParts<Part> X;
+    static const int passes = Columns<Part, most>::passes, limit = Columns<Part, most>::limit;
+    Columns<Part, most> real, imag;
+    __device__ void again(long long count) { real.again(count), imag.again(count); }
     __device__ void clear(long long count, const X& none) { real.clear(count, none.real), imag.clear(count, none.imag); }
-    template <class Join> __device__ void add(long long j, const X& x, const Join&) { real.put(j, x.real), imag.put(j, x.imag); }
+    template <class Join> __device__ void add(long long j, const X& x, const Join& join) {
+        real.add(j, x.real, join), imag.add(j, x.imag, join);
+    }
     template <class Join> __device__ void add(long long j, const X& a, const X& b, const X& c, const X& d, const Join& join) {
         real.add(j, a.real, b.real, c.real, d.real, join), imag.add(j, a.imag, b.imag, c.imag, d.imag, join);
     }
@@ -268,6 +283,11 @@ template <class T, int most> struct Columns<OfParts<Shifted<T>>, most> {
         X x;
         x.real = real.get(j), x.imag = imag.get(j);
         return x;
+    }
+    template <class Join> __device__ auto fold(long long first, long long count, const Join& join) {
+        OfParts<decltype(real.fold(first, count, join))> all;
+        all.real = real.fold(first, count, join), all.imag = imag.fold(first, count, join);
+        return all;
     }
 };
 #endif

@@ -77,6 +77,8 @@ template <class T> struct Counted {
 #if defined __QUERN_HOST__ && defined QUERN_HAS_COMPLEX
 // Real and imaginary parts apart, so that only what is read must be sorted into vectors.
 template <class T, int most> struct Columns<complex<T>, most> {
+    static const int limit = 128, passes = 1;
+    __device__ void again(long long) {}
     T real[most], imag[most];
     __device__ void clear(long long count, const complex<T>& identity) {
         for (long long j = 0; j < count; ++j) real[j] = identity.real(), imag[j] = identity.imag();
@@ -92,6 +94,9 @@ template <class T, int most> struct Columns<complex<T>, most> {
     }
     __device__ void put(long long j, const complex<T>& x) { real[j] = x.real(), imag[j] = x.imag(); }
     __device__ complex<T> get(long long j) const { return complex<T>(real[j], imag[j]); }
+    template <class Join> __device__ complex<T> fold(long long first, long long count, const Join& join) {
+        return fold_columns(*this, first, count, join);
+    }
 };
 #endif
 

@@ -73,57 +73,81 @@ template <class T, class I, class Join> struct Pairwise<Placed<T, I>, Join> {
     __device__ Placed<T, I> total() const { return best; }
 };
 
-// A block's best value is found without positions; only a block that beats all before is looked at again for the place.
-template <class T, class I, int count> struct Lanes<Placed<T, I>, count> {
+// A block's best value is found without places; only in a block that beats all before it the place is looked for. Elements
+// come from the first to the last.
+template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, count, step> {
     typedef Placed<T, I> P;
-    static const int width = 256 / sizeof(T), block = 64 * width;
     static const long long limit = 1ll << 60;
     P best;
     __device__ void clear(const P& identity) { best = identity; }
-    template <class At, class Join>
-    static __device__ __noinline__ void look_at(P& best, const At& at, long long from, long long stop, const Join& join) {
-        QUERN_PLAIN
-        for (; from < stop; ++from) best = join(best, at(from));
-    }
-    template <class At, class Join> __device__ void take(const At& at, long long from, long long stop, const Join& join) {
-        const bool upward = join(P(T(0), 0), P(T(1), 0)).value == T(1);
-        const auto better = [upward](const T a, const T b) -> T {
-            const bool b_wins = is_nan(b) | (!is_nan(a) & (upward ? above(b, a) : above(a, b)));
-            return b_wins ? b : a;
-        };
-        for (; stop - from >= 4 * width; from += block < stop - from ? block : (stop - from) / width * width) {
-            const long long end = from + (block < stop - from ? block : (stop - from) / width * width);
-            T top[width];
-            for (int l = 0; l < width; ++l) top[l] = at(from + l).value;
-            for (long long k = from + width; k < end; k += width) {
-                QUERN_INDEPENDENT
-                for (int l = 0; l < width; ++l) top[l] = better(top[l], at(k + l).value);
-            }
-            const T most = fold_lanes<width>(top, better);
-            if (join(best, P(most, P::nowhere() - 1)).index == best.index) continue;
-            for (long long k = from; k < end; k += width) { // the first part that has it
-                int hits = 0;
-                for (int l = 0; l < width; ++l) {
-                    const T x = at(k + l).value;
-                    hits |= same(x, most) | (is_nan(x) & is_nan(most));
-                }
-                if (!hits) continue;
-                const I before = best.index;
-                look_at(best, at, k, k + width, join);
-                if (best.index != before) break;
-            }
+    template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
+        const int wide = 256 / sizeof(T), narrow = 16;
+        if (count > 8 && stop - from >= 4 * wide) from = scan<wide>(dense, from, stop, join);
+        if (count > 1) from = scan<narrow>(dense, from, stop, join);
+        for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));
+        for (; from < stop; ++from) {
+            const P x = dense(from * step);
+            const bool wins = (is_nan(x.value) | better(x.value, best.value, join)) & !is_nan(best.value);
+            best.value = wins ? x.value : best.value;
+            best.index = wins ? x.index : best.index;
         }
-        look_at(best, at, from, stop, join);
-    }
-    template <int step, class Dense, class Join>
-    __device__ void take_every(const Dense& dense, long long from, long long stop, const Join& join) {
-        take([&](long long j) { return dense(j * step); }, from, stop, join);
     }
     template <class Join> __device__ P fold(const Join&) { return best; }
+
+  private:
+    template <class Join> static __device__ bool better(const T& x, const T& than, const Join& join) {
+        return join(P(T(0), 0), P(T(1), 0)).value == T(1) ? above(x, than) : above(than, x);
+    }
+    // Whole packs from `from` on; returns where they end.
+    template <int width, class Dense, class Join>
+    __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
+        const int lanes = width * step;
+        const auto the_better = [&](const T& a, const T& b) -> T { return better(b, a, join) ? b : a; };
+        const int apart = step > 1; // nothing may stand behind the last element
+        while (stop - from - apart >= width) {
+            const long long whole = (stop - from - apart) / width, packs = whole < 64 ? whole : 64, end = from + packs * width;
+            T top[lanes];
+            int odd[lanes]; // NaN compares with nothing
+            for (int l = 0; l < lanes; ++l) top[l] = dense(from * step).value, odd[l] = 0;
+            for (long long k = from; k < end; k += width) {
+                QUERN_INDEPENDENT
+                for (int l = 0; l < lanes; ++l) {
+                    const T x = dense(k * step + l).value;
+                    top[l] = the_better(top[l], x);
+                    odd[l] |= is_nan(x);
+                }
+            }
+            int any_odd = 0;
+            for (int l = 0; l < width; ++l) top[l] = top[l * step], any_odd |= odd[l * step];
+            const T most = fold_lanes<width>(top, the_better);
+            const bool beaten = is_nan(best.value) | (!any_odd & (best.index != P::nowhere()) & !better(most, best.value, join));
+            for (long long k = beaten ? end : from; k < end; k += width) {
+                int hits = 0, first = width;
+                for (int l = 0; l < width; ++l) {
+                    const T x = dense((k + l) * step).value;
+                    hits |= any_odd ? is_nan(x) : same(x, most);
+                }
+                if (!hits) continue;
+                for (int l = 0; l < width; ++l) {
+                    const P x = dense((k + l) * step);
+                    const bool found = (any_odd ? is_nan(x.value) : same(x.value, most)) & (x.index != P::nowhere());
+                    const int here = found ? l : width;
+                    first = here < first ? here : first;
+                }
+                if (first == width) continue;
+                best = join(best, dense((k + first) * step));
+                break;
+            }
+            from = end;
+        }
+        return from;
+    }
 };
 
 template <class T, class I, int most> struct Columns<Placed<T, I>, most> {
     typedef Placed<T, I> P;
+    static const int limit = 128, passes = 1;
+    __device__ void again(long long) {}
     T value[most];
     I index[most];
     __device__ void clear(long long count, const P& identity) {
@@ -142,6 +166,9 @@ template <class T, class I, int most> struct Columns<Placed<T, I>, most> {
         P x;
         x.value = value[j], x.index = index[j];
         return x;
+    }
+    template <class Join> __device__ P fold(long long first, long long count, const Join& join) {
+        return fold_columns(*this, first, count, join);
     }
 };
 

@@ -112,7 +112,8 @@ TEST(ReductionPlan, LanesOfTheCpu) {
     EXPECT_TRUE(layout({1 << 20, 16}, 2, 4).brief);
     EXPECT_FALSE(layout({1 << 10, 100}, 2, 4).brief);
     EXPECT_EQ(layout({1000, 1000}, 1, 8).tile, 2048);
-    EXPECT_EQ(layout({1000, 1000}, 1, 16).tile, 512);
+    EXPECT_EQ(layout({1000, 1000}, 1, 1).tile, 16384);
+    EXPECT_EQ(layout({1000, 1000}, 1, 32).tile, 512);
 }
 
 // Gaps may be read where the map can be asked about anything, the same gap in every input.
@@ -131,13 +132,32 @@ TEST(ReductionPlan, ASmallStepIsPartOfTheLayout) {
         request.may_read_between = anything;
         ReductionPlan plan;
         EXPECT_TRUE(plan_reduction(request, plan));
-        return std::pair(int{plan.layout.step}, plan.layout.lanes > 1);
+        return std::pair(int{plan.layout.step}, int{plan.layout.lanes});
     };
-    EXPECT_EQ(step(8, 4, true), std::pair(2, true));
-    EXPECT_EQ(step(16, 0, true), std::pair(4, true));
-    EXPECT_EQ(step(8, 4, false), std::pair(0, false));
-    EXPECT_EQ(step(8, 2, true), std::pair(0, false));
-    EXPECT_EQ(step(20, 10, true), std::pair(0, false));
+    EXPECT_EQ(step(8, 4, true), std::pair(2, 16)); // as wide as without gaps
+    EXPECT_EQ(step(16, 0, true), std::pair(4, 16));
+    EXPECT_EQ(step(8, 4, false), std::pair(0, 16));
+    EXPECT_EQ(step(8, 2, true), std::pair(0, 16));
+    EXPECT_EQ(step(20, 10, true), std::pair(0, 16));
+}
+
+// Kept axes between reduced ones: short runs become columns, so that memory is read in its order.
+TEST(ReductionPlan, ShortRunsOfTheCpu) {
+    const auto plan = [](std::vector<std::int64_t> shape, std::uint64_t reduced) {
+        return Planned(std::move(shape), reduced, 4, 0x1000, Target::cpu, 1).plan;
+    };
+    const ReductionPlan planned = plan({256, 512, 100}, 5);
+    EXPECT_EQ(describe(planned.layout),
+              "columns x1 | kept 1, reduced 1 | contiguous contiguous | 64-bit | runs");
+    EXPECT_EQ(planned.run, 100);
+    EXPECT_EQ(planned.span, 4000); // whole runs
+    EXPECT_EQ(planned.length, 51'200);
+    EXPECT_EQ(planned.tiles, 13);
+    EXPECT_EQ(planned.steps, 256);
+    EXPECT_EQ(planned.outputs, 512);
+    EXPECT_FALSE(plan({256, 512, 4000}, 5).layout.runs); // long
+    EXPECT_FALSE(plan({8, 512, 100}, 5).layout.runs);    // few
+    EXPECT_FALSE(plan({256, 512, 100}, 6).layout.runs);  // nothing between
 }
 
 TEST(ReductionPlan, NothingBehindAnOutput) {
