@@ -33,7 +33,7 @@ std::string ElementwiseEmitter::emit() {
 
 void ElementwiseEmitter::head() {
     write_head(out_, "elementwise", spec_, signature_, describe(layout_),
-               kernel_pieces(spec_, signature_, {"quern/elementwise.cuh"}));
+               kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits)));
 }
 
 void ElementwiseEmitter::nest_struct() {

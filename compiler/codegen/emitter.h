@@ -2,6 +2,7 @@
 // The loops of GPUs are in gpu_loops.cpp, those of the CPU in cpu_loops.cpp.
 #pragma once
 #include "compiler/codegen/elementwise.h"
+#include "compiler/codegen/index.h"
 #include "compiler/codegen/parts.h"
 
 #include <algorithm>
@@ -18,9 +19,8 @@ class ElementwiseEmitter {
     ElementwiseEmitter(const ElementwiseSpec& spec, const Signature& signature,
                        const ElementwiseVariant& variant)
         : spec_(spec), signature_(signature), variant_(variant), layout_(variant.layout),
-          out_(spec.name + ".cu"), q_(own_prefix(spec)) {
-        index_ = layout_.wide ? "unsigned long long" : "unsigned int";
-        signed_ = layout_.wide ? "long long" : "int";
+          out_(spec.name + ".cu"), q_(own_prefix(spec)), index_(index_type(layout_.index_bits)),
+          signed_(signed_index_type(layout_.index_bits)) {
         int operand = 0;
         for (std::size_t k = 0; k < spec.params.size(); ++k)
             if (is_operand(k))

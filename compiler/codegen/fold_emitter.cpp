@@ -5,9 +5,9 @@
 
 namespace quern {
 
-FoldEmitter::FoldEmitter(const ReductionSpec& spec, const Signature& signature, bool wide)
+FoldEmitter::FoldEmitter(const ReductionSpec& spec, const Signature& signature, int index_bits)
     : spec_(spec), signature_(signature), out_(spec.name + ".cu"), q_(own_prefix(spec)),
-      index_(wide ? "unsigned long long" : "unsigned int"), signed_(wide ? "long long" : "int") {
+      index_(index_type(index_bits)), signed_(signed_index_type(index_bits)) {
     int operand = 0;
     for (std::size_t k = 0; k < spec.params.size(); ++k)
         if (signature.params[k].is_array && !spec.params[k].raw)

@@ -1,6 +1,7 @@
 // What the emitters of reductions and scans share: names, the user's expressions as lambdas, and
 // addresses from positions.
 #pragma once
+#include "compiler/codegen/index.h"
 #include "compiler/codegen/parts.h"
 #include "compiler/codegen/writer.h"
 #include "compiler/spec/reduction_spec.h"
@@ -13,7 +14,7 @@ namespace quern {
 
 class FoldEmitter {
   protected:
-    FoldEmitter(const ReductionSpec& spec, const Signature& signature, bool wide);
+    FoldEmitter(const ReductionSpec& spec, const Signature& signature, int index_bits);
 
     struct OperandRef {
         std::size_t param;
@@ -38,6 +39,7 @@ class FoldEmitter {
     [[nodiscard]] std::string as_signed(const std::string& text) const {
         return join("static_cast<", signed_, ">(", text, ")");
     }
+    [[nodiscard]] std::string zero() const { return index_zero(index_); }
     // Divides `position` over the axes [begin, end), the first of which takes what is left;
     // declares own(at_<axis>).
     void split_axes(const std::string& position, int begin, int end, std::string_view tag);

@@ -19,8 +19,9 @@ void ElementwiseEmitter::vector_loop() {
     out_.line("const ", signed_, " ", own("base"), " = static_cast<", signed_, ">(", column, " * ",
               lanes, layout_.peel ? join(" - ", nest("shift")) : "", ");");
     out_.line("const ", signed_, " ", own("begin"), " = ",
-              layout_.peel ? join(own("base"), " < 0 ? -", own("base"), " : 0") : "0", ", ",
-              own("end"), " = static_cast<", signed_, ">(", extent, ") - ", own("base"), ";");
+              layout_.peel ? join(own("base"), " < 0 ? -", own("base"), " : ", index_zero(signed_))
+                           : "0",
+              ", ", own("end"), " = static_cast<", signed_, ">(", extent, ") - ", own("base"), ";");
     for (const OperandRef& ref : operands_) {
         const std::string start = inner > 0 ? shifted(ref, offset(ref, inner - 1)) : data(ref);
         if (param(ref).place) {

@@ -72,7 +72,7 @@ std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePla
     using Kind = NestField::Kind;
     const ElementwiseLayout& layout = plan.layout;
     const int inner = layout.ndim - 1;
-    Words words(place, layout.wide);
+    Words words(place, layout.index_bits);
     for (const NestField& field : fields) {
         const auto axis = static_cast<std::size_t>(field.axis);
         switch (field.kind) {

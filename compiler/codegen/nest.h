@@ -27,7 +27,7 @@ struct NestField {
     friend bool operator==(const NestField&, const NestField&) = default;
 };
 
-// In the order of declaration. Every word is 4 bytes, or 8 when `layout.wide`.
+// In the order of declaration. Every word has `layout.index_bits`.
 [[nodiscard]] std::vector<NestField> nest_fields(const ElementwiseLayout& layout);
 // Must the strides of `operand` be known along `axis`?
 [[nodiscard]] bool has_stride(const ElementwiseLayout& layout, int operand, int axis);

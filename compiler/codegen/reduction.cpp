@@ -6,7 +6,7 @@ namespace quern {
 
 ReductionEmitter::ReductionEmitter(const ReductionSpec& spec, const Signature& signature,
                                    const ReductionVariant& variant)
-    : FoldEmitter(spec, signature, variant.layout.wide), variant_(variant),
+    : FoldEmitter(spec, signature, variant.layout.index_bits), variant_(variant),
       layout_(variant.layout) {}
 
 std::string emit_reduction(const ReductionSpec& spec, const Signature& signature,
@@ -38,8 +38,9 @@ std::string ReductionEmitter::emit() {
 }
 
 void ReductionEmitter::head() {
-    write_head(out_, "reduction", spec_, signature_, describe(layout_),
-               kernel_pieces(spec_, signature_, {"quern/elementwise.cuh", "quern/reduce.cuh"}));
+    write_head(
+        out_, "reduction", spec_, signature_, describe(layout_),
+        kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, "quern/reduce.cuh")));
     accumulator_type();
     if (!spec_.inner_type.empty())
         out_.line("typedef ", spec_.inner_type, " ", own("inner"), ";");

@@ -36,7 +36,7 @@ struct ReductionField {
     std::int16_t operand = 0, axis = 0;
 };
 
-// In the order of declaration. Every word is 4 bytes, or 8 when `layout.wide`.
+// In the order of declaration. Every word has `layout.index_bits`.
 [[nodiscard]] std::vector<ReductionField> reduction_fields(const ReductionLayout& layout);
 
 // Writes the words at `place`; returns the number of bytes, at most `nest_bytes_limit`.

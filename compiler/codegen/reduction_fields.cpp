@@ -58,7 +58,7 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
 std::size_t pack_reduction(const std::vector<ReductionField>& fields, const ReductionPlan& plan,
                            void* place) {
     using Kind = ReductionField::Kind;
-    Words words(place, plan.layout.wide);
+    Words words(place, plan.layout.index_bits);
     for (const ReductionField& field : fields) {
         switch (field.kind) {
         case Kind::outputs:

@@ -105,10 +105,10 @@ void ReductionEmitter::gpu_rows() {
     };
     if (!by_rows) {
         out_.line("const ", index_, " ", own("here"), " = ", own("row"), " < ", nest("outputs"),
-                  " ? ", own("row"), " : 0;");
+                  " ? ", own("row"), " : ", zero(), ";");
         row_pointers();
         out_.line("const ", index_, " ", own("stop"), " = ", own("row"), " < ", nest("outputs"),
-                  " ? ", own("end"), " : 0;");
+                  " ? ", own("end"), " : ", zero(), ";");
     }
     const std::string stop = by_rows ? own("end") : own("stop");
     out_.open("for (", index_, " ", own("turn"), " = ", own("begin"), " + ", own("thread"), "; ",
@@ -278,7 +278,8 @@ void ReductionEmitter::gpu_columns() {
     each_batch("q", lanes);
     out_.line(own("sum"), "[q] = ", inner_identity(), ";");
     out_.close();
-    out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", own("end"), " : 0;");
+    out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", own("end"), " : ",
+              zero(), ";");
     out_.open("for (", index_, " ", own("turn"), " = ", own("begin"), " + ", own("line"), "; ",
               own("turn"), " < ", own("stop"), "; ", own("turn"), " += ", batch, " * ",
               own("lines"), ")");

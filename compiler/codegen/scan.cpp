@@ -6,7 +6,7 @@ namespace quern {
 
 ScanEmitter::ScanEmitter(const ReductionSpec& spec, const Signature& signature,
                          const ScanVariant& variant)
-    : FoldEmitter(spec, signature, variant.layout.wide), variant_(variant),
+    : FoldEmitter(spec, signature, variant.layout.index_bits), variant_(variant),
       layout_(variant.layout) {}
 
 std::string emit_scan(const ReductionSpec& spec, const Signature& signature,
@@ -36,8 +36,9 @@ std::string ScanEmitter::emit() {
 }
 
 void ScanEmitter::head() {
-    write_head(out_, "scan", spec_, signature_, describe(layout_),
-               kernel_pieces(spec_, signature_, {"quern/elementwise.cuh", "quern/scan.cuh"}));
+    write_head(
+        out_, "scan", spec_, signature_, describe(layout_),
+        kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, "quern/scan.cuh")));
     accumulator_type();
     if (layout_.split)
         out_.line("static_assert(sizeof(_type_reduce) == ", variant_.accumulator_bytes,

@@ -35,7 +35,7 @@ struct ScanField {
     std::int16_t operand = 0, axis = 0;
 };
 
-// In the order of declaration. Every word is 4 bytes, or 8 when `layout.wide`.
+// In the order of declaration. Every word has `layout.index_bits`.
 [[nodiscard]] std::vector<ScanField> scan_fields(const ScanLayout& layout);
 
 // Writes the words at `place`; returns the number of bytes.

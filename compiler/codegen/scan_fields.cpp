@@ -81,7 +81,7 @@ std::int64_t value_of(const ScanField& field, const ScanPlan& plan) {
 } // namespace
 
 std::size_t pack_scan(const std::vector<ScanField>& fields, const ScanPlan& plan, void* place) {
-    Words words(place, plan.layout.wide);
+    Words words(place, plan.layout.index_bits);
     for (const ScanField& field : fields) {
         const std::int64_t value = value_of(field, plan);
         if (field.form == ScanField::Form::divisor)

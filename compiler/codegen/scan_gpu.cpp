@@ -305,14 +305,14 @@ void ScanEmitter::gpu_columns() {
               nest("by_packs.divisor"), ";");
     out_.line("const bool ", own("alive"), " = ", own("beyond"), " * ", nest("across"), " < ",
               nest("lines"), ";");
-    out_.line("const ", index_, " ", own("outer"), " = ", own("alive"), " ? ", own("beyond"),
-              " : 0;");
+    out_.line("const ", index_, " ", own("outer"), " = ", own("alive"), " ? ", own("beyond"), " : ",
+              zero(), ";");
     out_.line("const int ", own("count"), " = static_cast<int>(min(", as_signed(nest("across")),
               " - ", as_signed(own("pack")), " * ", lanes, ", ", as_signed(join(lanes)), "));");
     split_axes(own("outer"), 0, n - 1, "");
     starts(n - 1, join(own("pack"), lanes > 1 ? join(" * ", lanes) : ""));
-    out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", nest("length"),
-              " : 0;");
+    out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", nest("length"), " : ",
+              zero(), ";");
     declare_packs(inputs_, join("[", batch, "]"));
     const auto step = join(own("first"), " + ", b);
     out_.open("const auto ", own("load"), " = [&](const ", index_, " ", own("first"), ")");

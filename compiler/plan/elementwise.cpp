@@ -180,7 +180,7 @@ std::int64_t tile_count(const Nest& nest, std::int64_t extent) {
 
 void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
-    layout.wide = true;
+    layout.index_bits = 64;
     layout.lanes = 1;
     if (other_axis >= 0) {
         nest.move_axis(other_axis, nest.ndim - 2);
@@ -200,7 +200,7 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
 
 void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
-    layout.wide = nest.needs_wide(plan.count, request.operands);
+    layout.index_bits = nest.index_bits(plan.count, request.operands, request.narrow_bits);
     plan.block = static_cast<std::uint32_t>(request.block_size);
     if (other_axis >= 0) {
         nest.move_axis(other_axis, nest.ndim - 2);
@@ -277,7 +277,7 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
         const bool tile = may_tile && !request.block_size_given && plan.count >= (1 << 14);
         plan_gpu(nest, request, tile ? tile_axis(nest, request.operands, tile_extent) : -1, plan);
         if (request.target == Target::cpu)
-            plan.layout.wide = true;
+            plan.layout.index_bits = 64;
     }
 
     plan.layout.ndim = static_cast<std::uint8_t>(nest.ndim);
@@ -297,12 +297,11 @@ std::string describe(const ElementwiseLayout& layout) {
              int{layout.ndim}, layout.ndim == 1 ? " axis |" : " axes |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
-    return text + (layout.wide ? " | 64-bit" : " | 32-bit") + (layout.peel ? " | peeled" : "");
+    return text + join(" | ", int{layout.index_bits}, "-bit") + (layout.peel ? " | peeled" : "");
 }
 
-DivisorNumbers make_divisor(std::uint64_t divisor, bool wide) {
+DivisorNumbers make_divisor(std::uint64_t divisor, int bits) {
     const auto shift = static_cast<std::uint64_t>(std::bit_width(divisor - 1));
-    const int bits = wide ? 64 : 32;
     __extension__ using Wide = unsigned __int128;
     const Wide numerator = ((Wide{1} << shift) - divisor) << bits;
     return {divisor, static_cast<std::uint64_t>(numerator / divisor) + 1, shift};

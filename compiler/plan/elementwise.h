@@ -15,6 +15,10 @@ namespace quern {
 inline constexpr int max_plan_ndim = 64;
 inline constexpr int max_operands = 60;
 
+// GPU kernels index by so many bits where that is enough, else by 64. Tests plan with 8 or 16, so
+// that small arrays stand where those of 2^31 elements would.
+inline constexpr int narrow_index_bits = 32;
+
 // One array argument that takes part in broadcasting. Strides in bytes.
 struct Operand {
     const std::int64_t* shape = nullptr;
@@ -48,8 +52,8 @@ struct ElementwiseLayout {
     Strategy strategy = Strategy::vector;
     std::uint8_t ndim = 1;  // after merging; the last axis is the innermost
     std::uint8_t lanes = 1; // elements a thread takes at a time
-    bool wide = false;      // 64-bit indices
-    bool peel = false;      // vector: the first step is cut short so that the others are aligned
+    std::uint8_t index_bits = 32;
+    bool peel = false; // vector: the first step is cut short so that the others are aligned
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{};
 
@@ -80,6 +84,7 @@ struct PlanRequest {
     int block_size = 128;
     bool block_size_given = false;
     int threads = 1; // CPU: workers
+    int narrow_bits = narrow_index_bits;
 };
 
 inline constexpr int tile_extent = 32; // GPU tiles: 32 x 32 by 32 x 8 threads
@@ -97,6 +102,6 @@ inline constexpr int cpu_tile_extent = 64;
 struct DivisorNumbers {
     std::uint64_t divisor, multiplier, shift;
 };
-[[nodiscard]] DivisorNumbers make_divisor(std::uint64_t divisor, bool wide);
+[[nodiscard]] DivisorNumbers make_divisor(std::uint64_t divisor, int bits);
 
 } // namespace quern

@@ -11,14 +11,12 @@
 
 namespace quern {
 
-inline constexpr std::int64_t index_limit = (std::int64_t{1} << 31) - 1;
-
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Blocks for `work` items, `per_block` each, within CUDA's limit.
 constexpr std::uint32_t grid_for(std::int64_t work, std::int64_t per_block) {
     return static_cast<std::uint32_t>(
-        std::clamp<std::int64_t>(ceil_div(work, per_block), 1, index_limit));
+        std::clamp<std::int64_t>(ceil_div(work, per_block), 1, (std::int64_t{1} << 31) - 1));
 }
 
 struct Nest {
@@ -68,18 +66,21 @@ struct Nest {
         }
         return end;
     }
-    // Do positions or byte offsets need more than 31 bits?
-    [[nodiscard]] bool needs_wide(std::int64_t count, std::span<const Operand> given) const {
-        if (count > index_limit - 16)
-            return true;
+    // The narrow index where signed ones of its width hold all positions, with some to spare, and
+    // all byte offsets; else 64 bits.
+    [[nodiscard]] std::uint8_t index_bits(std::int64_t count, std::span<const Operand> given,
+                                          int narrow_bits) const {
+        const std::int64_t limit = (std::int64_t{1} << (narrow_bits - 1)) - 1;
+        if (count > limit - 16)
+            return 64;
         for (int k = 0; k < operands; ++k) {
             std::int64_t span = given[k].item_bytes;
             for (int d = 0; d < ndim; ++d)
                 span += std::abs(stride[k][d]) * (extent[d] - 1);
-            if (span > index_limit)
-                return true;
+            if (span > limit)
+                return 64;
         }
-        return false;
+        return static_cast<std::uint8_t>(narrow_bits);
     }
 };
 

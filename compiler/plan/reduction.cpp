@@ -404,10 +404,11 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
     layout.access = find_access(nest, request.operands, rows ? nest.ndim - 1 : nest.kept - 1);
     plan.length = nest.extent[rows ? nest.ndim - 1 : nest.kept - 1] * plan.run;
     if (request.target == Target::cpu) {
-        layout.wide = true;
+        layout.index_bits = 64;
         plan_cpu(request, nest, plan);
     } else {
-        layout.wide = nest.needs_wide(plan.outputs * plan.reduced, request.operands);
+        layout.index_bits =
+            nest.index_bits(plan.outputs * plan.reduced, request.operands, request.narrow_bits);
         rows ? plan_gpu_rows(request, nest, plan) : plan_gpu_columns(request, nest, plan);
         plan.grid = grid_for(plan.tiles * plan.splits, 1);
     }
@@ -442,7 +443,7 @@ std::string describe(const ReductionLayout& layout) {
              " | kept ", int{layout.kept_ndim}, ", reduced ", int{layout.reduced_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
-    return text + (layout.wide ? " | 64-bit" : " | 32-bit") +
+    return text + join(" | ", int{layout.index_bits}, "-bit") +
            (layout.drifts   ? " | drifts"
             : layout.masked ? " | masked"
                             : "") +

@@ -25,12 +25,12 @@ struct ReductionLayout {
     std::uint8_t batch_rows = 1;   // GPU rows: rows that a thread has in flight together
     std::uint8_t spread = 1;       // GPU rows: of so many neighbours in a pack one is an element,
     std::uint8_t phase = 0;        // this one
-    bool wide = false;             // 64-bit indices
-    bool masked = false;           // a row begins or ends inside a pack
-    bool drifts = false;           // rows: each begins elsewhere in its first pack
-    bool scattered = false;        // places of reduced elements do not count up in the nest's order
-    bool split = false;            // several blocks share an output
-    bool brief = false;            // CPU rows: few elements behind an output
+    std::uint8_t index_bits = 32;
+    bool masked = false;    // a row begins or ends inside a pack
+    bool drifts = false;    // rows: each begins elsewhere in its first pack
+    bool scattered = false; // places of reduced elements do not count up in the nest's order
+    bool split = false;     // several blocks share an output
+    bool brief = false;     // CPU rows: few elements behind an output
     std::uint8_t step = 0;  // CPU rows: elements from one to the next; 0: not the same for all
     std::uint16_t tile = 0; // CPU columns: that a block sums up at a time
     bool runs = false;      // CPU columns: neighbouring ones belong to one output
@@ -84,6 +84,7 @@ struct ReductionRequest {
     bool keep_axes = false;        // reduce_dims=False
     bool may_read_between = false; // the map can be asked about values that take no part
     std::int64_t most_steps = 0; // a thread may take at most so many, for its sum is narrow; 0: any
+    int narrow_bits = narrow_index_bits;
     // For experiments: 0 leaves the choice to the plan.
     int force_splits = 0;
 };

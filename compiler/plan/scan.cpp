@@ -210,10 +210,11 @@ bool plan_scan(const ScanRequest& request, ScanPlan& plan) {
         nest.walks_fastest(request.operands) ? ScanStrategy::rows : ScanStrategy::columns;
     layout.access = find_access(nest, request.operands, layout.fastest());
     if (request.target == Target::cpu) {
-        layout.wide = true;
+        layout.index_bits = 64;
         plan_cpu(request, nest, plan);
     } else {
-        layout.wide = nest.needs_wide(plan.lines * plan.length, request.operands);
+        layout.index_bits =
+            nest.index_bits(plan.lines * plan.length, request.operands, request.narrow_bits);
         layout.strategy == ScanStrategy::rows ? plan_gpu_rows(request, nest, plan)
                                               : plan_gpu_columns(request, nest, plan);
         plan.grid = grid_for(plan.units + plan.scanners, 1);
@@ -249,7 +250,7 @@ std::string describe(const ScanLayout& layout) {
     text += join(" | kept ", int{layout.kept_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
-    return text + (layout.wide ? " | 64-bit" : " | 32-bit") + (layout.split ? " | split" : "");
+    return text + join(" | ", int{layout.index_bits}, "-bit") + (layout.split ? " | split" : "");
 }
 
 } // namespace quern

@@ -25,8 +25,8 @@ struct ScanLayout {
     std::uint8_t batch = 1; // GPU: packs that a thread holds: along the scanned axis, or of rows
     std::uint8_t group_bits = 0; // GPU: log2 of the threads along a row, or across columns
     bool block_rows = false;     // GPU rows: a block walks along a row, not a warp
-    bool wide = false;           // 64-bit indices
-    bool split = false;          // several blocks share a row or column
+    std::uint8_t index_bits = 32;
+    bool split = false; // several blocks share a row or column
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 
@@ -64,6 +64,7 @@ struct ScanRequest {
     Target target = Target::gpu;
     int processors = 1; // multiprocessors, or the CPU's threads
     std::uint32_t accumulator_bytes = 8;
+    int narrow_bits = narrow_index_bits;
     // For experiments: 0 leaves the choice to the plan.
     int force_batch = 0;
     int force_split = 0; // 1: one block (CPU: thread) a line; more: several

@@ -10,6 +10,7 @@
 #include "python/bindings/kernel_object.h"
 #include "python/bindings/module.h"
 #include "runtime/kernel/elementwise.h"
+#include "runtime/kernel/plan_override.h"
 
 #include <pybind11/stl.h>
 
@@ -217,6 +218,15 @@ PyType_Spec kernel_type_spec = {
 } // namespace
 
 void bind_kernel(py::module_& module) {
+    module.def(
+        "_plan_as",
+        [](bool gpu_layout, int narrow_bits) {
+            if (narrow_bits != 8 && narrow_bits != 16 && narrow_bits != 32)
+                throw ValueError("narrow_bits must be 8, 16 or 32, not " +
+                                 std::to_string(narrow_bits));
+            plan_override() = {gpu_layout, narrow_bits};
+        },
+        py::arg("gpu_layout") = false, py::arg("narrow_bits") = narrow_index_bits);
     bind_parameter_info(module);
     set_gpu_hook(preload_gpu_toolchain);
     PyObject* type = PyType_FromSpec(&kernel_type_spec);

@@ -16,7 +16,7 @@ namespace {
 
 py::object run(const Array& a, const Array& q, const py::object& axis, const std::string& method,
                const py::object& dtype, bool keepdims, const py::object& out, bool skip_nan,
-               bool gpu_layout, int splits, bool explain) {
+               int splits, bool explain) {
     QuantileCall call;
     std::vector<std::int64_t> axes;
     call.all_axes = !read_axes(axis, axes);
@@ -28,7 +28,6 @@ py::object run(const Array& a, const Array& q, const py::object& axis, const std
     call.result = to_dtype(dtype);
     call.keepdims = keepdims;
     call.skip_nan = skip_nan;
-    call.gpu_layout = gpu_layout;
     call.splits = splits;
     if (!out.is_none()) {
         call.out = find_array(out.ptr());
@@ -49,8 +48,7 @@ py::object run(const Array& a, const Array& q, const py::object& axis, const std
 void bind_quantile(py::module_& module) {
     module.def("_quantile", run, py::arg("a"), py::arg("q"), py::arg("axis"), py::arg("method"),
                py::arg("dtype"), py::arg("keepdims"), py::arg("out"), py::arg("skip_nan"),
-               py::kw_only(), py::arg("gpu_layout") = false, py::arg("splits") = 0,
-               py::arg("explain") = false);
+               py::kw_only(), py::arg("splits") = 0, py::arg("explain") = false);
     std::vector<std::pair<std::string, bool>> methods;
     for (const QuantileRow& method : quantile_table)
         if (method.id != QuantileMethod::median && method.id != QuantileMethod::rank)

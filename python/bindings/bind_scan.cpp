@@ -86,9 +86,8 @@ void bind_scan(py::module_& module) {
     module.def(
         "_cumulative",
         [](int op, const Array& a, const py::object& axis, const py::object& dtype,
-           const py::object& out, bool gpu_layout, int batch, int split, bool explain) {
+           const py::object& out, int batch, int split, bool explain) {
             CumulativeCall call = call_of(axis, dtype, out);
-            call.gpu_layout = gpu_layout;
             call.batch = batch;
             call.split = split;
             const auto which = scan_table.at(static_cast<std::size_t>(op)).id;
@@ -96,8 +95,8 @@ void bind_scan(py::module_& module) {
                            : run(which, a, call, out);
         },
         py::arg("op"), py::arg("a"), py::arg("axis") = py::none(), py::arg("dtype") = py::none(),
-        py::arg("out") = py::none(), py::kw_only(), py::arg("gpu_layout") = false,
-        py::arg("batch") = 0, py::arg("split") = 0, py::arg("explain") = false);
+        py::arg("out") = py::none(), py::kw_only(), py::arg("batch") = 0, py::arg("split") = 0,
+        py::arg("explain") = false);
 }
 
 } // namespace quern::python

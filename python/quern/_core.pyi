@@ -1077,7 +1077,6 @@ def _quantile(
     out: ndarray | None,
     skip_nan: bool,
     *,
-    gpu_layout: bool = False,
     splits: int = 0,
     explain: bool = False,
 ) -> Any: ...
@@ -1130,11 +1129,13 @@ def _cumulative(
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
     *,
-    gpu_layout: bool = False,
     batch: int = 0,
     split: int = 0,
     explain: bool = False,
 ) -> Any: ...
+def _plan_as(gpu_layout: bool = False, narrow_bits: int = 32) -> None:
+    """For experiments and tests: plan on this thread for GPUs whatever the device, with a narrow index of 8, 16 or 32 bits."""
+
 def _range(
     start: Number,
     step: Number,

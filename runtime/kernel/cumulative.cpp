@@ -91,7 +91,6 @@ Scanned prepare(ScanOp op, const Array& a, const CumulativeCall& call) {
     ScanCall scan;
     scan.axis = axis;
     scan.stream = stream;
-    scan.gpu_layout = call.gpu_layout;
     scan.batch = call.batch;
     scan.split = call.split;
     return {std::move(source), std::move(result), std::move(target), scan};

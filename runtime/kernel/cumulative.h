@@ -12,8 +12,7 @@ struct CumulativeCall {
                                 // small integers as 64 bits
     const Array* out = nullptr;
     bool include_initial = false; // the result begins with 0 (1 for products), one element longer
-    bool gpu_layout = false;      // for experiments and tests, as in ScanCall
-    int batch = 0, split = 0;
+    int batch = 0, split = 0;     // for experiments and tests, as in ScanCall
 };
 
 // The cumulative sum or product of `a` along an axis, on the current stream of its device: `out`,

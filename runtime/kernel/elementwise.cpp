@@ -6,6 +6,7 @@
 #include "compiler/base/settings.h"
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/plan_override.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 
@@ -107,7 +108,7 @@ ByteKey variant_key(const Device& device, const ElementwiseLayout& layout,
     key.add(static_cast<std::uint8_t>(layout.strategy));
     key.add(layout.ndim);
     key.add(layout.lanes);
-    key.add(static_cast<std::uint8_t>(layout.wide | layout.peel << 1));
+    key.add(static_cast<std::uint8_t>(layout.index_bits | layout.peel << 7));
     for (std::size_t k = 0; k < operands.count; ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;
@@ -121,7 +122,8 @@ void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& 
     PlanRequest request;
     request.shape = {shape.extents, static_cast<std::size_t>(shape.ndim)};
     request.operands = {operands.items.data(), operands.count};
-    request.target = device.arch().target;
+    request.target = plan_target(device);
+    request.narrow_bits = plan_override().narrow_bits;
     request.body = needs;
     request.block_size = block_size;
     request.block_size_given = block_size != default_block_size;

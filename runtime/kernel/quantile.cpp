@@ -68,7 +68,6 @@ SelectCall select_call(const QuantileCall& call, CUstream stream) {
     made.method = call.method;
     made.skip_nan = call.skip_nan;
     made.stream = stream;
-    made.gpu_layout = call.gpu_layout;
     made.splits = call.splits;
     return made;
 }

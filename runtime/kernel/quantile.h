@@ -14,8 +14,7 @@ struct QuantileCall {
     bool skip_nan = false;
     DType result = DType::float64;
     const Array* out = nullptr;
-    bool gpu_layout = false; // for experiments and tests, as in SelectCall
-    int splits = 0;
+    int splits = 0; // for experiments and tests, as in SelectCall
 };
 
 // Quantiles of `a` along axes, on the current stream of its device: the axes of `q` (float64, from

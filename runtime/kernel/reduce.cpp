@@ -3,6 +3,7 @@
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
+#include "runtime/kernel/plan_override.h"
 #include "runtime/kernel/table.h"
 
 #include <algorithm>
@@ -88,7 +89,7 @@ std::int64_t elements_behind(const Array& array, const ReduceCall& call) {
 
 // A GPU's plan walks the widest stride outermost: in C order where strides fall.
 Meeting meeting_of(const Array& array, const ReduceCall& call) {
-    if (array.device().is_cpu())
+    if (plan_target(array.device()) == Target::cpu)
         return Meeting::lanes;
     if (call.where != nullptr)
         return Meeting::any;
@@ -114,7 +115,7 @@ Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
         throw TypeError(
             join("where must be an array of bool, not ", row(call.where->dtype()).name));
     const std::int64_t elements = elements_behind(array, call);
-    const bool narrow = elements < (std::int64_t{1} << 31);
+    const bool narrow = elements < (std::int64_t{1} << (plan_override().narrow_bits - 1));
     Ready ready;
     ready.kernel = &kernel_of({op, array, call, narrow, meeting_of(array, call)});
     ready.add(Argument::of(array));

@@ -7,6 +7,7 @@
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/plan_override.h"
 #include "runtime/kernel/tickets.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
@@ -99,7 +100,7 @@ Loaded& ReductionKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
         loaded->module = load_module(device, compiled.binary, spec.name);
         loaded->function = find_function(device, loaded->module, compiled.symbol);
         if (variant.layout.split) {
-            if (device.is_cpu())
+            if (variant.layout.target == Target::cpu)
                 loaded->finish = find_function(device, loaded->module, compiled.symbol + "_finish");
             const std::string symbol = own_prefix(spec) + "accumulator_bytes";
             CUdeviceptr address = 0;
@@ -244,7 +245,8 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.shape = {prepared.shape.extents, static_cast<std::size_t>(prepared.shape.ndim)};
     request.reduced = prepared.reduced_axes;
     request.operands = {prepared.operands.data(), prepared.operand_count};
-    request.target = device.arch().target;
+    request.target = plan_target(device);
+    request.narrow_bits = plan_override().narrow_bits;
     request.processors = device.properties().multiprocessors;
     request.accumulator_bytes = accumulator_bytes;
     request.uses_place = spec.uses_position;
@@ -268,9 +270,11 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
     key.add(static_cast<std::uint8_t>(device.index() >> 8));
     for (const RawLayout& raw : variant.raw)
         add_raw(raw, key);
-    key.add(static_cast<std::uint8_t>(static_cast<int>(layout.strategy) | layout.wide << 1 |
-                                      layout.masked << 2 | layout.drifts << 3 | layout.split << 4 |
-                                      layout.scattered << 5 | layout.runs << 6));
+    key.add(static_cast<std::uint8_t>(static_cast<int>(layout.strategy) | layout.masked << 1 |
+                                      layout.drifts << 2 | layout.split << 3 |
+                                      layout.scattered << 4 | (layout.target == Target::gpu) << 5 |
+                                      layout.runs << 6));
+    key.add(layout.index_bits);
     key.add(layout.kept_ndim);
     key.add(layout.reduced_ndim);
     key.add(static_cast<std::uint8_t>(layout.lanes));
@@ -296,7 +300,7 @@ SharedRoom make_room(Device& device, CUstream stream, const ReductionPlan& plan,
     SharedRoom room;
     room.partial = Array::empty(device, DType::uint8,
                                 Dims{plan.partials * std::int64_t{accumulator_bytes}}, stream);
-    if (!device.is_cpu())
+    if (plan.layout.target == Target::gpu)
         room.tickets = tickets(device, stream, plan.tickets, room.captured);
     return room;
 }
@@ -381,14 +385,15 @@ std::string ReductionKernel::explain(std::span<const Argument> args, const Reduc
     text += join(plan.outputs, " outputs of ", plan.reduced,
                  " elements\n  plan: ", describe(plan.layout), "\n  launch: ", spec.name, ", ",
                  plan.grid, " blocks of ", plan.block, " threads");
-    if (!device.is_cpu())
+    if (plan.layout.target == Target::gpu)
         text += join(", ", 1 << plan.group_bits,
                      plan.layout.strategy == ReductionStrategy::rows ? " threads a row"
                                                                      : " threads across columns");
     if (plan.layout.split)
         text += join("; ", plan.splits, " blocks share an output",
-                     device.is_cpu() ? join("\n  launch: ", spec.name, "_finish, 1 block")
-                                     : ", the last one finishes it");
+                     plan.layout.target == Target::cpu
+                         ? join("\n  launch: ", spec.name, "_finish, 1 block")
+                         : ", the last one finishes it");
     return text;
 }
 

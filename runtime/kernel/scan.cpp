@@ -4,6 +4,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/settings.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/plan_override.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 #include "runtime/memory/copy.h"
@@ -88,7 +89,8 @@ void prepare(const ReductionSpec& spec, const Signature& signature, std::span<co
     request.shape = {shape.extents, static_cast<std::size_t>(shape.ndim)};
     request.axis = call.axis;
     request.operands = {prepared.operands.data(), spec.params.size()};
-    request.target = call.gpu_layout ? Target::gpu : device.arch().target;
+    request.target = plan_target(device);
+    request.narrow_bits = plan_override().narrow_bits;
     request.processors = device.properties().multiprocessors;
     request.accumulator_bytes = prepared.variant.accumulator_bytes;
     request.force_batch = call.batch;
@@ -105,8 +107,8 @@ ByteKey variant_key(const Device& device, const ScanLayout& layout) {
     key.add(static_cast<std::uint8_t>(device.index()));
     key.add(static_cast<std::uint8_t>(device.index() >> 8));
     key.add(static_cast<std::uint8_t>(static_cast<int>(layout.strategy) | layout.block_rows << 2 |
-                                      layout.wide << 3 | layout.split << 4 |
-                                      (layout.target == Target::gpu) << 5));
+                                      layout.split << 3 | (layout.target == Target::gpu) << 4));
+    key.add(layout.index_bits);
     key.add(layout.kept_ndim);
     key.add(layout.lanes);
     key.add(layout.batch);
@@ -171,7 +173,7 @@ std::string ScanKernel::explain(std::span<const Argument> args, const ScanCall& 
     std::string text = join("kernel '", spec.name, "' on ", device.name(), ": ", plan.lines,
                             " lines of ", plan.length, " elements\n  plan: ", describe(plan.layout),
                             "\n  launch: ", plan.grid, " blocks of ", plan.block, " threads");
-    if (!device.is_cpu())
+    if (plan.layout.target == Target::gpu)
         text += join(", ", 1 << plan.layout.group_bits,
                      plan.layout.strategy == ScanStrategy::columns ? " threads across columns"
                                                                    : " threads a row");

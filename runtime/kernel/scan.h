@@ -14,7 +14,6 @@ struct ScanCall {
     int axis = 0; // of the arguments' common shape
     CUstream stream = nullptr;
     // For experiments and tests; 0 leaves the choice to the plan.
-    bool gpu_layout = false; // a GPU's layout on whatever device
     int batch = 0, split = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "compiler/base/text.h"
 #include "runtime/driver/check.h"
+#include "runtime/kernel/plan_override.h"
 #include "runtime/kernel/raw.h"
 #include "runtime/memory/copy.h"
 
@@ -60,7 +61,7 @@ SelectPlan plan_of(const Array& rows, const Array& q, const SelectCall& call) {
     request.length = rows.shape()[1];
     request.places = q.size();
     request.item_bytes = row(rows.dtype()).bytes;
-    request.target = call.gpu_layout ? Target::gpu : rows.device().arch().target;
+    request.target = plan_target(rows.device());
     request.processors = rows.device().properties().multiprocessors;
     request.force_splits = call.splits;
     return plan_select(request);

@@ -13,8 +13,7 @@ struct SelectCall {
     bool skip_nan = false; // ranks count the values that are no NaN; else one NaN makes all results
                            // of its row NaN
     CUstream stream = nullptr;
-    bool gpu_layout = false; // for experiments and tests: a GPU's layout on whatever device
-    int splits = 0;          // likewise: blocks that share a row
+    int splits = 0; // for experiments and tests: blocks that share a row
 };
 
 // `rows` is (rows, length) in C order, of a real dtype, with length >= 1; NaN stands behind all

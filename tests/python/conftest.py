@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterator
@@ -93,6 +94,22 @@ def sample(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> npt.NDArray[Any
     if dtype.kind == "c":
         values[...] += 1j * random.integers(low, high, shape)
     return values
+
+
+@contextlib.contextmanager
+def planned_as(*, gpu_layout: bool = False, narrow_bits: int = 32) -> Iterator[None]:
+    """Plans of this thread are made for a GPU whatever the device, with a narrow index of so many bits."""
+    _core._plan_as(gpu_layout, narrow_bits)
+    try:
+        yield
+    finally:
+        _core._plan_as()
+
+
+@pytest.fixture
+def plan_as() -> Callable[..., contextlib.AbstractContextManager[None]]:
+    """`with plan_as(gpu_layout=True, narrow_bits=16):` runs other plans than the device's own."""
+    return planned_as
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ template <class T, int most> struct Columns {
     template <class Join> __device__ T fold(long long first, long long count, const Join& join) { return fold_columns(*this, first, count, join); }
 };
 
-#else
+#endif
 
 template <class T> __device__ inline T shuffle_down(const T& value, unsigned int offset) {
     const int words = (sizeof(T) + 3) / 4;
@@ -232,7 +232,5 @@ __device__ inline void finish(T* parts, unsigned int* tickets, Index part, Index
     if (!arrives_last(tickets + groups, static_cast<unsigned int>(groups > 1 ? groups : splits))) return;
     join_columns(parts, groups > 1 ? groups : splits, places, start, join, slots, put);
 }
-
-#endif
 
 } // namespace quern

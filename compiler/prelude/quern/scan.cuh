@@ -193,7 +193,8 @@ template <class T> struct Ledger {
     template <class Index, class Join>
     static __device__ void scan(void* room, Index steps, Index values, Index value, Index past, const Divisor<Index>& by_tiles, const Join& join) {
         const unsigned int lane = threadIdx.x & 31, count = static_cast<unsigned int>(past - value);
-        Index first = lane < count ? 0 : steps;
+        Index first = steps;
+        if (lane < count) first = 0;
         T carry = T();
 #ifdef __QUERN_HOST__
         Index seen = first;

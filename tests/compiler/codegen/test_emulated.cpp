@@ -181,7 +181,7 @@ Case make_case(int index) {
     request.block_size = way == 1 || pick(0, 1) ? 128 : 32 * pick(1, 6);
     EXPECT_TRUE(plan_elementwise(request, made.plan));
     if (index % 11 == 10)
-        made.plan.layout.wide = true;
+        made.plan.layout.index_bits = 64;
     return made;
 }
 

@@ -129,12 +129,12 @@ TEST(ElementwisePlan, OddOffsetsArePeeled) {
 
 TEST(ElementwisePlan, WideIndicesOnlyWhereTheyAreNeeded) {
     const std::int64_t limit = std::int64_t{1} << 31;
-    EXPECT_FALSE(planned({dense({(limit - 64) / 4})}).plan.layout.wide);
-    EXPECT_TRUE(planned({dense({limit / 4 + 64})}).plan.layout.wide);
-    EXPECT_TRUE(planned({dense({limit + 5}, 1)}).plan.layout.wide);
+    EXPECT_EQ(planned({dense({(limit - 64) / 4})}).plan.layout.index_bits, 32);
+    EXPECT_EQ(planned({dense({limit / 4 + 64})}).plan.layout.index_bits, 64);
+    EXPECT_EQ(planned({dense({limit + 5}, 1)}).plan.layout.index_bits, 64);
     Made row = dense({1});
     row.strides = {0};
-    EXPECT_TRUE(planned({row, dense({limit}, 1, true)}).plan.layout.wide);
+    EXPECT_EQ(planned({row, dense({limit}, 1, true)}).plan.layout.index_bits, 64);
 }
 
 TEST(ElementwisePlan, ABodyThatNamesItsThreadGetsOneElementAThread) {
@@ -286,7 +286,7 @@ TEST(Divisor, IsExactForEveryNumerator) {
     for (int round = 0; round < 200000; ++round) {
         const std::uint64_t divisor = 1 + (random() >> (33 + random() % 31));
         const std::uint64_t x = (random() >> 33) >> (random() % 31);
-        const DivisorNumbers numbers = make_divisor(divisor, false);
+        const DivisorNumbers numbers = make_divisor(divisor, 32);
         const auto multiplier = static_cast<std::uint32_t>(numbers.multiplier);
         const auto high = static_cast<std::uint32_t>((x * multiplier) >> 32);
         ASSERT_EQ((high + static_cast<std::uint32_t>(x)) >> numbers.shift, x / divisor)
@@ -294,7 +294,7 @@ TEST(Divisor, IsExactForEveryNumerator) {
 
         const std::uint64_t wide_divisor = 1 + (random() >> (1 + random() % 62)),
                             wide_x = random() >> 1;
-        const DivisorNumbers wide = make_divisor(wide_divisor, true);
+        const DivisorNumbers wide = make_divisor(wide_divisor, 64);
         __extension__ using Wide = unsigned __int128;
         const auto wide_high = static_cast<std::uint64_t>(Wide{wide_x} * wide.multiplier >> 64);
         ASSERT_EQ((wide_high + wide_x) >> wide.shift, wide_x / wide_divisor)

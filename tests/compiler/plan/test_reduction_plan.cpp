@@ -71,9 +71,9 @@ TEST(ReductionPlan, RowsThatBeginAnywhere) {
 }
 
 TEST(ReductionPlan, WideIndices) {
-    EXPECT_FALSE(Planned({1 << 28}, 1).plan.layout.wide);
-    EXPECT_TRUE(Planned({1 << 29}, 1).plan.layout.wide);
-    EXPECT_TRUE(Planned({1 << 28}, 1, 16).plan.layout.wide);
+    EXPECT_EQ(Planned({1 << 28}, 1).plan.layout.index_bits, 32);
+    EXPECT_EQ(Planned({1 << 29}, 1).plan.layout.index_bits, 64);
+    EXPECT_EQ(Planned({1 << 28}, 1, 16).plan.layout.index_bits, 64);
 }
 
 TEST(ReductionPlan, AxesThatRunBackwardsAreTurned) {

@@ -162,7 +162,7 @@ LENGTHS = [1, 2, 33, 100, 1024, 1025, 16_383, 20_000]
 
 @pytest.mark.parametrize("gpu_layout", [False, True], ids=["own", "gpu"])
 @pytest.mark.parametrize("kind", ["f4", "f8", "i8", "i1", "e"])
-def test_every_plan(device, gpu_layout, kind):
+def test_every_plan(device, plan_as, gpu_layout, kind):
     """Rows short and long, whole and split, few places and many, in the layouts of both kinds of device."""
     dtype = np.dtype(kind)
     for length, rows in itertools.product(LENGTHS, (1, 5)):
@@ -171,10 +171,11 @@ def test_every_plan(device, gpu_layout, kind):
         for places in (1, 8, 19) if length <= 1025 else (1, 9):
             q = np.random.default_rng(places).random(places)
             for skip_nan, splits in ((True, 0), (False, 0), (True, 3)):
-                found = _core._quantile(
-                    array, quern.asarray(q), 1, "linear", np.dtype("f8"), False, None, skip_nan,
-                    gpu_layout=gpu_layout, splits=min(splits, length),
-                )  # fmt: skip
+                with plan_as(gpu_layout=gpu_layout):
+                    found = _core._quantile(
+                        array, quern.asarray(q), 1, "linear", np.dtype("f8"), False, None, skip_nan,
+                        splits=min(splits, length),
+                    )  # fmt: skip
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     reduce = np.nanquantile if skip_nan else np.quantile
@@ -193,17 +194,17 @@ def test_ranks(device):
     np.testing.assert_array_equal(found.get(), np.sort(values, axis=1)[:, ranks].T)
 
 
-def test_long_rows(device):
+def test_long_rows(device, plan_as):
     values = sample((3, 1 << 18), np.dtype("f4"), 11)
     array = quern.asarray(values)
     q = [0.001, 0.5, 0.5000001, 0.999]
     check(quern.quantile(array, q), np.quantile(values.astype("f8"), q), np.dtype("f8"))
     wanted = np.median(values.astype("f8"), axis=1)
     check(quern.median(array, axis=1), wanted, np.dtype("f4"))
-    plan = _core._quantile(
-        array, quern.asarray(0.5), None, "linear", "f4", False, None, False, gpu_layout=True,
-        splits=7, explain=True,
-    )  # fmt: skip
+    with plan_as(gpu_layout=True):
+        plan = _core._quantile(
+            array, quern.asarray(0.5), None, "linear", "f4", False, None, False, splits=7, explain=True
+        )
     assert "split rows | digits of 11 bits, 3 readings | 2 ranks" in plan
 
 

@@ -312,17 +312,18 @@ def test_forced_splits(device, shape, split):
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "float64", "complex128"])
-def test_layouts_of_gpus(device, dtype, shape, split, batch):
+def test_layouts_of_gpus(device, plan_as, dtype, shape, split, batch):
     """On the CPU as well: the layouts that GPUs have are CUDA like any other."""
     values = draw(shape, dtype, 12)
     array = quern.asarray(values)
     for axis in range(len(shape)):
-        found = _core._cumulative(0, array, axis, gpu_layout=True, split=split, batch=batch)
+        with plan_as(gpu_layout=True):
+            found = _core._cumulative(0, array, axis, split=split, batch=batch)
         assert_sums(found, values, axis)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float64"])
-def test_strided_inputs_in_layouts_of_gpus(device, dtype):
+def test_strided_inputs_in_layouts_of_gpus(device, plan_as, dtype):
     """Inputs that are read one by one, beside outputs that are written by packs."""
     wide = draw((40, 1300), dtype, 15)
     for values, view in (
@@ -334,22 +335,24 @@ def test_strided_inputs_in_layouts_of_gpus(device, dtype):
         array = view(quern.asarray(wide))
         for axis in range(values.ndim):
             for split in (0, 2):
-                found = _core._cumulative(0, array, axis, gpu_layout=True, split=split)
+                with plan_as(gpu_layout=True):
+                    found = _core._cumulative(0, array, axis, split=split)
                 assert_sums(found, values, axis)
 
 
-def test_windows_of_tiles(device):
+def test_windows_of_tiles(device, plan_as):
     """Many times the tiles whose totals are asked for at once, also where lines end within them."""
     for values, axis in (
         (draw((700_001,), "int64", 13), 0),
         (draw((140_000, 3), "int64", 14), 0),
         (draw((70, 10_001), "int64", 14), 1),
     ):
-        found = _core._cumulative(0, quern.asarray(values), axis, gpu_layout=True, split=2, batch=1)
+        with plan_as(gpu_layout=True):
+            found = _core._cumulative(0, quern.asarray(values), axis, split=2, batch=1)
         np.testing.assert_array_equal(found.get(), np.cumsum(values, axis=axis))
 
 
-def test_two_streams_at_once(device):
+def test_two_streams_at_once(device, plan_as):
     values = [draw((300_000,), "int64", seed) for seed in (15, 16)]
     streams = [quern.Stream(non_blocking=True) for _ in values]
     arrays = [quern.asarray(each) for each in values]
@@ -357,8 +360,8 @@ def test_two_streams_at_once(device):
     found = []
     for _ in range(5):
         for array, stream in zip(arrays, streams, strict=True):
-            with stream:
-                found.append(_core._cumulative(0, array, 0, gpu_layout=True, split=2))
+            with stream, plan_as(gpu_layout=True):
+                found.append(_core._cumulative(0, array, 0, split=2))
     quern.synchronize()
     for k, each in enumerate(found):
         np.testing.assert_array_equal(each.get(), np.cumsum(values[k % 2]))

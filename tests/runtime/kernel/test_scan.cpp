@@ -1,5 +1,6 @@
 // Scans from C++ on the CPU device: captured into a graph and run again, while others use the pool.
 #include "runtime/kernel/cumulative.h"
+#include "runtime/kernel/plan_override.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +18,10 @@ std::span<std::int64_t> elements(const Array& array) {
             static_cast<std::size_t>(array.size())};
 }
 
-struct CapturedScan : testing::TestWithParam<bool> {};
+struct CapturedScan : testing::TestWithParam<bool> {
+    void SetUp() override { plan_override().gpu_layout = GetParam(); }
+    void TearDown() override { plan_override() = {}; }
+};
 
 TEST_P(CapturedScan, RunsAgainOnOtherValuesAndKeepsItsRoom) {
     constexpr std::int64_t count = 30'000;
@@ -29,7 +33,6 @@ TEST_P(CapturedScan, RunsAgainOnOtherValuesAndKeepsItsRoom) {
     CumulativeCall call;
     call.out = &y;
     call.split = 7;
-    call.gpu_layout = GetParam();
     static_cast<void>(cumulative(ScanOp::sum, x, call)); // compiles
 
     stream.begin_capture();

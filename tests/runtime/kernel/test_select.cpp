@@ -1,4 +1,5 @@
 // Selection from C++ on the CPU device, in the layouts of both kinds of device, against a sort.
+#include "runtime/kernel/plan_override.h"
 #include "runtime/kernel/select.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,10 @@ template <class T> std::span<T> elements(const Array& array) {
     return {reinterpret_cast<T*>(array.address()), static_cast<std::size_t>(array.size())};
 }
 
-struct Selection : testing::TestWithParam<bool> {};
+struct Selection : testing::TestWithParam<bool> {
+    void SetUp() override { plan_override().gpu_layout = GetParam(); }
+    void TearDown() override { plan_override() = {}; }
+};
 
 TEST_P(Selection, RanksAreThoseOfASort) {
     Device& cpu = find_device("cpu");
@@ -34,7 +38,6 @@ TEST_P(Selection, RanksAreThoseOfASort) {
             std::ranges::copy(ranks, elements<double>(q).begin());
             const Array out = Array::empty(cpu, DType::int32, {4, count}, nullptr);
             SelectCall call;
-            call.gpu_layout = GetParam();
             call.splits = std::min(splits, static_cast<int>(length));
             select(rows, q, out, call);
             cpu.synchronize();
@@ -63,7 +66,6 @@ TEST_P(Selection, CapturedItRunsAgainOnOtherValues) {
     SelectCall call;
     call.method = QuantileMethod::lower;
     call.stream = stream.handle();
-    call.gpu_layout = GetParam();
     call.splits = 3;
     select(rows, q, out, call); // compiles
     stream.begin_capture();
