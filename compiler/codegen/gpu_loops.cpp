@@ -137,18 +137,22 @@ void ElementwiseEmitter::scattered_loop() {
 
 // Operands whose fast axis is the tile's other one are read along it, and turned in shared memory.
 void ElementwiseEmitter::tile_loop() {
-    const int inner = layout_.ndim - 1, rounds = tile_extent / tile_rows;
+    const int inner = layout_.ndim - 1, extent = tile_extent * layout_.lanes,
+              rows = tile_block / extent, rounds = extent / rows;
     const std::string limit_q = nest(axis_name("extent", inner - 1)),
                       limit_p = nest(axis_name("extent", inner));
-    for (const OperandRef& ref : operands_)
+    for (const OperandRef& ref : operands_) // rows of a tile begin in other banks
         if (access(ref) == Access::tiled)
             out_.line("__shared__ ", type(ref), " ", own(join("tile_", param(ref).name)), "[",
-                      tile_extent, "][", tile_extent + 1, "];");
-    out_.line("const ", index_, " ", own("column"), " = threadIdx.x % ", tile_extent, ", ",
-              own("line"), " = threadIdx.x / ", tile_extent, ";");
+                      extent, "][",
+                      layout_.lanes > 1 ? join(extent, " + 4 / sizeof(", type(ref), ")")
+                                        : join(extent + 1),
+                      "];");
+    out_.line("const ", index_, " ", own("column"), " = threadIdx.x % ", extent, ", ", own("line"),
+              " = threadIdx.x / ", extent, ";");
     out_.open("for (", index_, " ", own("tile"), " = blockIdx.x; ", own("tile"), " < ",
               nest("steps"), "; ", own("tile"), " += gridDim.x)");
-    locate_tile(tile_extent);
+    locate_tile(extent);
     for (const OperandRef& ref : operands_) {
         out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ",
                   outer(ref), ";");
@@ -160,7 +164,7 @@ void ElementwiseEmitter::tile_loop() {
         out_.open("for (int ", own("round"), " = 0; ", own("round"), " < ", rounds, "; ++",
                   own("round"), ")");
         out_.line("const ", index_, " ", own("turn"), " = ", own("line"), " + ", own("round"),
-                  " * ", tile_rows, ";");
+                  " * ", rows, ";");
         inside();
         out_.close();
     };

@@ -100,7 +100,7 @@ std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePla
             break;
         case Kind::tiles:
             words.put_divisor(ceil_div(plan.shape[axis], layout.strategy == Strategy::tile
-                                                             ? tile_extent
+                                                             ? tile_extent * layout.lanes
                                                              : cpu_tile_extent));
             break;
         case Kind::stride:

@@ -31,6 +31,13 @@ bool has_candidate(DType dtype) {
                                              : is_integer(dtype) && row(dtype).bytes <= 2;
 }
 
+bool is_byte(DType dtype) { return is_integer(dtype) && row(dtype).bytes == 1; }
+
+// What sums and products of a few bytes fit in.
+std::string_view four_byte(DType dtype) {
+    return row(dtype).kind == Kind::unsigned_integer ? "unsigned int" : "int";
+}
+
 DType real_of(DType dtype) {
     return dtype == DType::complex64    ? DType::float32
            : dtype == DType::complex128 ? DType::float64
@@ -52,14 +59,16 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
     case ReductionTypes::total:
         if (!dtype && is_integer(in)) {
             types.result = platform_integer(in);
-            if (row(in).bytes == 1 && wanted.name.ends_with("sum")) {
-                types.inner = row(in).kind == Kind::unsigned_integer ? "unsigned int" : "int";
-                types.inner_steps = small_sums;
-            }
         } else {
             types.result = types.value;
         }
         accumulate_in(accumulating(types.result));
+        if (!dtype && is_byte(in) && wanted.name.ends_with("sum")) {
+            types.inner = four_byte(in);
+            types.inner_steps = small_sums;
+        } else if (!dtype && is_byte(in) && meeting == Meeting::packs) {
+            types.inner = join("quern::ByteProduct<", types.accumulator, ", ", four_byte(in), ">");
+        }
         break;
     case ReductionTypes::same:
         types.result = types.value;
@@ -110,6 +119,11 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
             types.value = DType::float64;
         types.result = types.value;
         accumulate_in(accumulating(is_integer(types.value) ? DType::float64 : types.value));
+        if (wanted.types == ReductionTypes::average && !dtype && is_byte(in)) {
+            types.value = in;
+            types.inner = four_byte(in);
+            types.inner_steps = small_sums;
+        }
         if (wanted.types == ReductionTypes::counted) {
             types.accumulator = join("quern::Counted<", types.accumulator, ">");
             types.accumulator_bytes += std::max<std::uint32_t>(types.accumulator_bytes, 8);

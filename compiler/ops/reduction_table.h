@@ -136,8 +136,8 @@ struct ReductionTyping {
 };
 
 // How a thread meets its elements: side by side in vector lanes (CPU), or one after another, in
-// any order or from the first to the last.
-enum class Meeting : std::uint8_t { lanes, any, rising };
+// any order, from the first to the last, or in packs of neighbours.
+enum class Meeting : std::uint8_t { lanes, any, rising, packs };
 
 // `dtype`: what the caller asked to compute in. `narrow`: positions fit 31 bits. Throws TypeError
 // where NumPy does.

@@ -198,6 +198,11 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
     spread_over_workers(request, plan.count, request.body.grain, 64, plan);
 }
 
+bool has_small_items(const PlanRequest& request) {
+    return std::ranges::all_of(request.operands,
+                               [](const Operand& operand) { return operand.item_bytes <= 2; });
+}
+
 void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
     layout.index_bits = nest.index_bits(plan.count, request.operands, request.narrow_bits);
@@ -205,10 +210,10 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
     if (other_axis >= 0) {
         nest.move_axis(other_axis, nest.ndim - 2);
         layout.strategy = Strategy::tile;
-        layout.lanes = 1;
+        layout.lanes = has_small_items(request) && plan.count >= (1 << 20) ? 2 : 1;
         choose_access(nest, request, layout, true);
-        plan.steps = tile_count(nest, tile_extent);
-        plan.block = tile_extent * tile_rows;
+        plan.steps = tile_count(nest, std::int64_t{tile_extent} * layout.lanes);
+        plan.block = tile_block;
         plan.grid = grid_for(plan.steps, 1);
         return;
     }

@@ -87,8 +87,9 @@ struct PlanRequest {
     int narrow_bits = narrow_index_bits;
 };
 
-inline constexpr int tile_extent = 32; // GPU tiles: 32 x 32 by 32 x 8 threads
-inline constexpr int tile_rows = 8;
+// GPU tiles are square, of 256 threads and 32 elements along a side; items of a byte or two, which are
+// fewer bytes in flight, have 64 (lanes 2).
+inline constexpr int tile_extent = 32, tile_block = 256;
 inline constexpr int cpu_tile_extent = 64;
 
 // False when the operands have too many axes left after merging for the plan's fixed store (the

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -87,8 +88,9 @@ std::int64_t elements_behind(const Array& array, const ReduceCall& call) {
     return count;
 }
 
-// A GPU's plan walks the widest stride outermost: in C order where strides fall.
-Meeting meeting_of(const Array& array, const ReduceCall& call) {
+// A GPU's plan walks the widest stride outermost: in C order where strides fall. Products of bytes
+// count on packs instead, along an axis that is walked by neighbours.
+Meeting meeting_of(Reduction op, const Array& array, const ReduceCall& call) {
     if (plan_target(array.device()) == Target::cpu)
         return Meeting::lanes;
     if (call.where != nullptr)
@@ -97,15 +99,18 @@ Meeting meeting_of(const Array& array, const ReduceCall& call) {
     for (const std::int64_t axis : call.axes)
         walked |= std::uint64_t{1} << normalise_axis(axis, array.ndim());
     std::int64_t widest = std::numeric_limits<std::int64_t>::max();
+    bool falling = true, neighbours = false;
     for (int d = 0; d < array.ndim(); ++d) {
         const std::int64_t stride = array.strides()[d];
         if ((walked >> d & 1) == 0 || array.shape()[d] == 1 || stride == 0)
             continue;
-        if (stride < 0 || stride > widest)
-            return Meeting::any;
+        falling = falling && stride >= 0 && stride <= widest;
+        neighbours = neighbours || std::abs(stride) == row(array.dtype()).bytes;
         widest = stride;
     }
-    return Meeting::rising;
+    if (op == Reduction::prod || op == Reduction::nanprod)
+        return neighbours ? Meeting::packs : Meeting::any;
+    return falling ? Meeting::rising : Meeting::any;
 }
 
 Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
@@ -117,7 +122,7 @@ Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
     const std::int64_t elements = elements_behind(array, call);
     const bool narrow = elements < (std::int64_t{1} << (plan_override().narrow_bits - 1));
     Ready ready;
-    ready.kernel = &kernel_of({op, array, call, narrow, meeting_of(array, call)});
+    ready.kernel = &kernel_of({op, array, call, narrow, meeting_of(op, array, call)});
     ready.add(Argument::of(array));
     if (call.where != nullptr)
         ready.add(Argument::of(*call.where));

@@ -74,6 +74,35 @@ template <class T> struct Counted {
     }
 };
 
+// A product of integers of a byte: four at a time in 32 bits, then all in `Whole`, where products wrap.
+template <class Whole, class Part> struct ByteProduct {
+    Whole whole;
+    Part part;
+    int taken;
+    __device__ ByteProduct() : whole(1), part(1), taken(0) {}
+    __device__ explicit ByteProduct(Whole start) : whole(start), part(1), taken(0) {}
+    template <class T> __device__ explicit ByteProduct(T x) : whole(1), part(static_cast<Part>(x)), taken(1) {}
+    __device__ explicit operator Whole() const { return whole * static_cast<Whole>(part); }
+    __device__ ByteProduct operator*(const ByteProduct& b) const {
+        ByteProduct both;
+        both.whole = whole * b.whole;
+        if (taken + b.taken > 4) {
+            both.whole = both.whole * static_cast<Whole>(part);
+            both.part = b.part;
+            both.taken = b.taken;
+        } else {
+            both.part = part * b.part;
+            both.taken = taken + b.taken;
+        }
+        if (both.taken == 4) { // in loops of packs that is known beforehand
+            both.whole = both.whole * static_cast<Whole>(both.part);
+            both.part = Part(1);
+            both.taken = 0;
+        }
+        return both;
+    }
+};
+
 #if defined __QUERN_HOST__ && defined QUERN_HAS_COMPLEX
 // Real and imaginary parts apart, so that only what is read must be sorted into vectors.
 template <class T, int most> struct Columns<complex<T>, most> {

@@ -71,8 +71,11 @@ void compile_table(const Arch& arch, std::initializer_list<DType> dtypes) {
             if (op.types == ReductionTypes::loop && !of_loop(op.id, in))
                 continue;
             const bool gpu = arch.target == Target::gpu;
-            const ReductionTyping types = type_reduction(op.id, in, std::nullopt, true,
-                                                         gpu ? Meeting::rising : Meeting::lanes);
+            const ReductionTyping types =
+                type_reduction(op.id, in, std::nullopt, true,
+                               !gpu                       ? Meeting::lanes
+                               : op.id == Reduction::prod ? Meeting::packs
+                                                          : Meeting::rising);
             const ReductionSpec spec = reduction_spec(op.id, types, false, false);
             std::vector<ArgType> args(static_cast<std::size_t>(spec.nin));
             args[0] = {ArgType::Kind::array, in, 1, nullptr};
