@@ -203,6 +203,14 @@ bool has_small_items(const PlanRequest& request) {
                                [](const Operand& operand) { return operand.item_bytes <= 2; });
 }
 
+// A thread's last step takes it as far past the end as the grid is wide.
+void widen_for_last_step(std::int64_t grid_width, ElementwisePlan& plan) {
+    ElementwiseLayout& layout = plan.layout;
+    if (layout.index_bits < 64 && plan.steps - 1 + grid_width >= std::int64_t{1}
+                                                                     << layout.index_bits)
+        layout.index_bits = 64;
+}
+
 void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
     layout.index_bits = nest.index_bits(plan.count, request.operands, request.narrow_bits);
@@ -228,12 +236,15 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         const std::int64_t inner = nest.extent[nest.ndim - 1];
         plan.steps = plan.count / inner * ceil_div(inner + shift, lanes);
         plan.grid = grid_for(plan.steps, plan.block);
+        widen_for_last_step(std::int64_t{plan.grid} * plan.block, plan);
         return;
     }
     layout.strategy = Strategy::scattered;
     layout.lanes = request.body.one_element || nest.operands == 0 ? 1 : 4;
     plan.steps = plan.count;
-    plan.grid = grid_for(plan.count, static_cast<std::int64_t>(plan.block) * layout.lanes);
+    const std::int64_t block = std::int64_t{plan.block} * layout.lanes;
+    plan.grid = grid_for(plan.count, block);
+    widen_for_last_step(plan.grid * block, plan);
 }
 
 } // namespace

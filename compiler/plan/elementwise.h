@@ -87,8 +87,8 @@ struct PlanRequest {
     int narrow_bits = narrow_index_bits;
 };
 
-// GPU tiles are square, of 256 threads and 32 elements along a side; items of a byte or two, which are
-// fewer bytes in flight, have 64 (lanes 2).
+// GPU tiles are square, of 256 threads and 32 elements along a side; items of a byte or two, which
+// are fewer bytes in flight, have 64 (lanes 2).
 inline constexpr int tile_extent = 32, tile_block = 256;
 inline constexpr int cpu_tile_extent = 64;
 

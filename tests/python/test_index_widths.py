@@ -145,6 +145,18 @@ def test_elementwise_at_the_edge(device, dtype):
         np.testing.assert_array_equal(place(p.T).get(), np.arange(u.size).reshape(u.T.shape))
 
 
+def test_the_last_step_of_odd_blocks(device):
+    """A thread's step past the end must not come round to a place that another thread has."""
+    for count in (COUNT, COUNT - 100):
+        for block_size in (96, 128, 1000):
+            add = quern.ElementwiseKernel(
+                "int8 x", "int8 z", "if (x == 101) return; z += x", "narrow_once"
+            )
+            z = quern.zeros(count, "int8")
+            add(quern.asarray(np.ones(count, "int8")), z, block_size=block_size)
+            np.testing.assert_array_equal(z.get(), 1)
+
+
 def test_elementwise_in_eight_bits(device, plan_as):
     with plan_as(gpu_layout=True, narrow_bits=8):
         for count, bits in ((109, 8), (110, 8), (111, 8), (112, 64), (128, 64), (300, 64)):

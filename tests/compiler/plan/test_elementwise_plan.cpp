@@ -110,6 +110,42 @@ TEST(ElementwisePlan, ATransposedOperandGoesThroughTiles) {
     EXPECT_EQ(planned({x, y, out}, ordered).plan.layout.strategy, Strategy::scattered);
 }
 
+// Where the index of a thread's last step, which is past the end, would come round to a place
+// within.
+TEST(ElementwisePlan, WidensForTheLastStepOfOddBlocks) {
+    constexpr std::int64_t most = (std::int64_t{1} << 31) - 17;
+    for (const auto& [count, block, bits] :
+         {std::tuple{most, 1024, 32}, {most, 96, 64}, {most, 1000, 64}, {most - 1000, 1000, 32}}) {
+        const Made x = dense({count}, 1), out = dense({count}, 1, true);
+        PlanRequest request;
+        const std::vector<Operand> operands{
+            {x.shape.data(), x.strides.data(), 1, 1, x.address, false},
+            {out.shape.data(), out.strides.data(), 1, 1, out.address, true}};
+        request.shape = x.shape;
+        request.operands = operands;
+        request.body.one_element = true;
+        request.block_size = block;
+        ElementwisePlan plan;
+        ASSERT_TRUE(plan_elementwise(request, plan));
+        EXPECT_EQ(plan.layout.index_bits, bits) << count << " in blocks of " << block;
+    }
+}
+
+TEST(ElementwisePlan, LargerTilesOfSmallItems) {
+    for (const auto& [item, extent, text] : {std::tuple{2u, 2048, "tile x2"},
+                                             {1u, 2048, "tile x2"},
+                                             {4u, 2048, "tile x1"},
+                                             {2u, 256, "tile x1"}}) {
+        const Made x = transposed(dense({extent, extent}, item)),
+                   out = dense({extent, extent}, item, true);
+        const Planned made = planned({x, out});
+        EXPECT_TRUE(made.text.starts_with(text)) << made.text;
+        const std::int64_t side = text[6] == '2' ? 64 : 32;
+        EXPECT_EQ(made.plan.grid, (extent / side) * (extent / side));
+        EXPECT_EQ(made.plan.block, 256u);
+    }
+}
+
 TEST(ElementwisePlan, AllTransposedIsAsGoodAsDense) {
     const Made x = transposed(dense({512, 1024})), out = transposed(dense({512, 1024}, 4, true));
     EXPECT_EQ(planned({x, x, out}).text,
