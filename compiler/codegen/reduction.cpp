@@ -38,9 +38,11 @@ std::string ReductionEmitter::emit() {
 }
 
 void ReductionEmitter::head() {
-    write_head(
-        out_, "reduction", spec_, signature_, describe(layout_),
-        kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, "quern/reduce.cuh")));
+    std::vector<std::string> pieces =
+        kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, "quern/reduce.cuh"));
+    if (layout_.atomic)
+        pieces.emplace_back("quern/atomic_join.cuh");
+    write_head(out_, "reduction", spec_, signature_, describe(layout_), pieces);
     accumulator_type();
     if (!spec_.inner_type.empty())
         out_.line("typedef ", spec_.inner_type, " ", own("inner"), ";");
@@ -127,7 +129,7 @@ void ReductionEmitter::kernel_open(std::string_view suffix) {
         list += join("const CIndexer<", layout_.ndim(), "> ", own("in_indexer"),
                      ", const CIndexer<", int{layout_.kept_ndim}, "> ", own("out_indexer"), ", ");
     if (layout_.split)
-        list += join("_type_reduce* ", own("partial"), ", ",
+        list += join(layout_.atomic ? "" : join("_type_reduce* ", own("partial"), ", "),
                      cpu() ? "" : join("unsigned int* ", own("tickets"), ", "));
     out_.open("extern \"C\" __global__ void ",
               cpu() ? "" : join("__launch_bounds__(", reduction_block, ") "), spec_.name, suffix,

@@ -47,6 +47,8 @@ class ReductionEmitter : private FoldEmitter {
     void gpu_columns();
     void split_block();
     void declare_parts(const std::string& places);
+    [[nodiscard]] std::string leave_part(const std::string& at, const std::string& place,
+                                         const std::string& value) const;
     void finish(const std::string& places);
     [[nodiscard]] std::string places(int begin, int end) const;
     [[nodiscard]] std::string clamped(const std::string& index, const std::string& end) const;

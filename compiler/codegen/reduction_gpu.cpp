@@ -198,7 +198,7 @@ void ReductionEmitter::gpu_rows() {
     out_.line("const ", index_, " ", own("mine"), " = ", own("row"), " + ", b, " * ", own("lines"),
               ";");
     out_.line("if (", own("thread"), " == 0 && ", own("mine"), " < ", nest("outputs"), ") ",
-              layout_.split ? join(own("parts"), "[", own("part"), "] = ", own("all"), ";")
+              layout_.split ? leave_part(own("part"), "0", own("all"))
                             : join(own("post"), "(", own("mine"), ", ", own("all"), ");"));
     out_.close();
     if (!layout_.split)
@@ -212,19 +212,40 @@ void ReductionEmitter::gpu_rows() {
 // The blocks that share a tile join what they found: own(put)(place, total) is called in one.
 void ReductionEmitter::finish(const std::string& places) {
     const std::string splits = nest("by_splits.divisor");
+    if (layout_.atomic) {
+        out_.line("quern::finish_atomically<", spec_.atomic_join, ">(", own("parts"), ", ",
+                  own("counter"), ", ", splits, ", ", places, ", ", own("put"), ");");
+        return;
+    }
     out_.line("quern::finish(", own("parts"), ", ", own("tickets"), " + ", own("tile"), " * (",
               own("groups"), " + 1), ", own("part"), ", ", splits, ", ", nest("fan"), ", ", places,
               ", ", identity(), ", ", own("join"), ", ", own("slots"), ", ", own("put"), ");");
 }
 
-// own(parts): this tile's partial results, `places` of each part, then those of groups of parts.
+// own(parts): this tile's partial results, `places` of each part, then those of groups of parts; or
+// the slots that are joined by atomics, behind their counter.
 void ReductionEmitter::declare_parts(const std::string& places) {
     const std::string splits = nest("by_splits.divisor");
+    if (layout_.atomic) {
+        out_.line("unsigned int* const ", own("counter"), " = ", own("tickets"),
+                  " + static_cast<size_t>(", own("tile"), ") * (2 + 2 * ", places, ");");
+        out_.line("quern::AtomicSlot* const ", own("parts"),
+                  " = reinterpret_cast<quern::AtomicSlot*>(", own("counter"), " + 2);");
+        return;
+    }
     out_.line("const ", index_, " ", own("groups"), " = (", splits, " + ", nest("fan"), " - 1) / ",
               nest("fan"), ";");
     out_.line("_type_reduce* const ", own("parts"), " = ", own("partial"),
               " + static_cast<size_t>(", own("tile"), ") * (", splits, " + ", own("groups"), ") * ",
               places, ";");
+}
+
+// A block's part of `place`, left at `at` of all parts or added to what others found.
+std::string ReductionEmitter::leave_part(const std::string& at, const std::string& place,
+                                         const std::string& value) const {
+    if (layout_.atomic)
+        return join(spec_.atomic_join, "::add(", own("parts"), " + ", place, ", ", value, ");");
+    return join(own("parts"), "[", at, "] = ", value, ";");
 }
 
 // How far the place of a reduced element is from the first one's.
@@ -365,14 +386,15 @@ void ReductionEmitter::gpu_columns() {
         out_.line("const unsigned int ", own("places"), " = ", own("width"), " * ", lanes, ";");
         declare_parts(own("places"));
     }
-    const auto part_at = [&](const std::string& place) {
-        return join(own("parts"), "[static_cast<size_t>(", own("part"), ") * ", own("places"),
-                    " + ", place, "]");
+    const auto leave = [&](const std::string& place, const std::string& value) {
+        out_.line(leave_part(
+            join("static_cast<size_t>(", own("part"), ") * ", own("places"), " + ", place), place,
+            value));
     };
     if (lanes == 1) {
         out_.open("if (", own("line"), " == 0 && ", own("alive"), ")");
         if (layout_.split) {
-            out_.line(part_at(own("column")), " = ", own("own"), "[0];");
+            leave(own("column"), own("own") + "[0]");
         } else {
             out_.line("const ", signed_, " ", own("place"), " = ", own("base"), ";");
             write(own("own") + "[0]");
@@ -394,7 +416,7 @@ void ReductionEmitter::gpu_columns() {
         const std::string value = join(own("slots"), "[", own("k"), " / ", lanes, " * ", pitch,
                                        " + ", own("k"), " % ", lanes, "]");
         if (layout_.split) {
-            out_.line(part_at(own("k")), " = ", value, ";");
+            leave(own("k"), value);
         } else {
             place_of(own("k"));
             out_.open("if (", in_row, ")");

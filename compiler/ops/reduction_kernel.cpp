@@ -4,9 +4,38 @@
 
 #include "compiler/base/text.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace quern {
+namespace {
+
+// Where CUDA has an atomic operation that does as the row's join on slots of 64 bits.
+std::string atomic_join(const ReductionRow& wanted, const ReductionTyping& types) {
+    switch (wanted.id) {
+    case Reduction::sum:
+    case Reduction::nansum:
+    case Reduction::count_nonzero: {
+        static constexpr std::array added{"long long", "unsigned long long", "float", "double"};
+        return std::ranges::find(added, types.accumulator) != added.end()
+                   ? "quern::AtomicSum<_type_reduce>"
+                   : "";
+    }
+    case Reduction::max:
+    case Reduction::min:
+        return row(types.value).kind == Kind::complex
+                   ? ""
+                   : join("quern::AtomicExtreme<_type_reduce, ", wanted.id == Reduction::max, ">");
+    case Reduction::any:
+    case Reduction::all:
+        return join("quern::AtomicTruth<", wanted.id == Reduction::any, ">");
+    default:
+        return "";
+    }
+}
+
+} // namespace
 
 ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool has_where,
                              bool has_initial) {
@@ -71,6 +100,7 @@ ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool ha
     spec.inner_steps = types.inner_steps;
     spec.maps_anything = true;
     spec.accumulator_bytes = types.accumulator_bytes;
+    spec.atomic_join = atomic_join(wanted, types);
     spec.refuses_empty = wanted.refuses_empty && !has_initial;
     return spec;
 }

@@ -416,10 +416,11 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
         plan.partials = plan.outputs * plan.splits;
     } else if (layout.split) {
         const std::int64_t places = rows ? 1 : std::int64_t{layout.lanes} << plan.group_bits;
+        layout.atomic = request.may_join_atomically;
         plan.fan = std::clamp<std::int64_t>(16 * reduction_block / places, 16, 1024);
         const std::int64_t groups = ceil_div(plan.splits, plan.fan);
-        plan.partials = plan.tiles * (plan.splits + groups) * places;
-        plan.tickets = plan.tiles * (groups + 1);
+        plan.partials = layout.atomic ? 0 : plan.tiles * (plan.splits + groups) * places;
+        plan.tickets = plan.tiles * (layout.atomic ? 2 + 2 * places : groups + 1);
     }
     if (nothing)
         plan.steps = plan.chunk = plan.reduced = 0;
@@ -450,7 +451,7 @@ std::string describe(const ReductionLayout& layout) {
            (layout.scattered ? " | scattered" : "") +
            (layout.step > 1 ? join(" | step ", int{layout.step}) : "") +
            (layout.brief ? " | brief" : "") + (layout.runs ? " | runs" : "") +
-           (layout.split ? " | split" : "");
+           (layout.split ? " | split" : "") + (layout.atomic ? ", joined by atomics" : "");
 }
 
 } // namespace quern

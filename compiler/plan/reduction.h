@@ -30,6 +30,7 @@ struct ReductionLayout {
     bool drifts = false;    // rows: each begins elsewhere in its first pack
     bool scattered = false; // places of reduced elements do not count up in the nest's order
     bool split = false;     // several blocks share an output
+    bool atomic = false;    // GPU: and join by atomics what they found
     bool brief = false;     // CPU rows: few elements behind an output
     std::uint8_t step = 0;  // CPU rows: elements from one to the next; 0: not the same for all
     std::uint16_t tile = 0; // CPU columns: that a block sums up at a time
@@ -67,7 +68,8 @@ struct ReductionPlan {
     std::int64_t share = 1;       // CPU: units of one block
     int group_bits = 0;           // GPU: log2 of the threads along a row, or across columns
     std::int64_t partials = 0;    // accumulators that blocks sharing outputs leave to each other
-    std::int64_t tickets = 0;     // GPU: counters by which they know who is last
+    std::int64_t tickets = 0;     // GPU: counters by which they know who is last, and slots that
+                                  // are joined by atomics
     std::int64_t fan = 1;         // GPU: blocks whose results are joined at a time
     std::uint32_t grid = 1, block = 1;
 };
@@ -79,10 +81,11 @@ struct ReductionRequest {
     Target target = Target::gpu;
     int processors = 1; // multiprocessors, or the CPU's threads
     std::uint32_t accumulator_bytes = 8;
-    bool uses_place = false;       // places along the reduced axes are seen
-    bool keep_kept_order = false;  // positions among the outputs are seen
-    bool keep_axes = false;        // reduce_dims=False
-    bool may_read_between = false; // the map can be asked about values that take no part
+    bool uses_place = false;          // places along the reduced axes are seen
+    bool keep_kept_order = false;     // positions among the outputs are seen
+    bool keep_axes = false;           // reduce_dims=False
+    bool may_join_atomically = false; // in any order, where that is faster
+    bool may_read_between = false;    // the map can be asked about values that take no part
     std::int64_t most_steps = 0; // a thread may take at most so many, for its sum is narrow; 0: any
     int narrow_bits = narrow_index_bits;
     // For experiments: 0 leaves the choice to the plan.

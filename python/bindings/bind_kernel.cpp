@@ -10,7 +10,7 @@
 #include "python/bindings/kernel_object.h"
 #include "python/bindings/module.h"
 #include "runtime/kernel/elementwise.h"
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 
 #include <pybind11/stl.h>
 
@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace py = pybind11;
 
@@ -224,9 +225,14 @@ void bind_kernel(py::module_& module) {
             if (narrow_bits != 8 && narrow_bits != 16 && narrow_bits != 32)
                 throw ValueError("narrow_bits must be 8, 16 or 32, not " +
                                  std::to_string(narrow_bits));
-            plan_override() = {gpu_layout, narrow_bits};
+            plan_options().gpu_layout = gpu_layout;
+            plan_options().narrow_bits = narrow_bits;
         },
         py::arg("gpu_layout") = false, py::arg("narrow_bits") = narrow_index_bits);
+    module.def(
+        "_allow_atomic_joins",
+        [](bool allowed) { return std::exchange(plan_options().atomic_joins, allowed); },
+        py::arg("allowed"));
     bind_parameter_info(module);
     set_gpu_hook(preload_gpu_toolchain);
     PyObject* type = PyType_FromSpec(&kernel_type_spec);

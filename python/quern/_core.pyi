@@ -1133,8 +1133,11 @@ def _cumulative(
     split: int = 0,
     explain: bool = False,
 ) -> Any: ...
+def _allow_atomic_joins(allowed: bool) -> bool:
+    """On this thread; returns what held before."""
+
 def _plan_as(gpu_layout: bool = False, narrow_bits: int = 32) -> None:
-    """For experiments and tests: plan on this thread for GPUs whatever the device, with a narrow index of 8, 16 or 32 bits."""
+    """For experiments and tests: this thread plans for GPUs, with a narrow index of 8, 16 or 32 bits."""
 
 def _range(
     start: Number,

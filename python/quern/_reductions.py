@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quern._core import ElementwiseKernel, ReductionKernel
+from quern._core import ElementwiseKernel, ReductionKernel, _allow_atomic_joins
 from quern._core import reduce as _reduce
 from quern._creation import full
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from quern._core import Number, ndarray
@@ -25,6 +28,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "atomic_reductions",
     "average",
     "count_nonzero",
     "max",
@@ -45,6 +49,22 @@ __all__ = [
     "sum",
     "var",
 ]
+
+
+@contextlib.contextmanager
+def atomic_reductions(allowed: bool = True) -> Iterator[None]:
+    """Within it, reductions of this thread may join the results of blocks by atomic operations.
+
+    Concerns `sum`, `nansum`, `count_nonzero`, `max`, `min`, `any` and `all` of real numbers on a GPU where several
+    blocks share a result. The last of these blocks then has one value to fetch instead of every block's. Sums of floats
+    may differ in their last bits from one call to the next; all else is the same. `QUERN_SHOW=launch` tells which
+    plans make use of it. By default results are the same bits each time.
+    """
+    before = _allow_atomic_joins(allowed)
+    try:
+        yield
+    finally:
+        _allow_atomic_joins(before)
 
 
 def sum(

@@ -6,7 +6,7 @@
 #include "compiler/base/settings.h"
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 
@@ -123,7 +123,7 @@ void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& 
     request.shape = {shape.extents, static_cast<std::size_t>(shape.ndim)};
     request.operands = {operands.items.data(), operands.count};
     request.target = plan_target(device);
-    request.narrow_bits = plan_override().narrow_bits;
+    request.narrow_bits = plan_options().narrow_bits;
     request.body = needs;
     request.block_size = block_size;
     request.block_size_given = block_size != default_block_size;

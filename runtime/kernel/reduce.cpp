@@ -3,7 +3,7 @@
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/table.h"
 
 #include <algorithm>
@@ -120,7 +120,7 @@ Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
         throw TypeError(
             join("where must be an array of bool, not ", row(call.where->dtype()).name));
     const std::int64_t elements = elements_behind(array, call);
-    const bool narrow = elements < (std::int64_t{1} << (plan_override().narrow_bits - 1));
+    const bool narrow = elements < (std::int64_t{1} << (plan_options().narrow_bits - 1));
     Ready ready;
     ready.kernel = &kernel_of({op, array, call, narrow, meeting_of(op, array, call)});
     ready.add(Argument::of(array));

@@ -7,7 +7,7 @@
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/tickets.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
@@ -246,13 +246,14 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.reduced = prepared.reduced_axes;
     request.operands = {prepared.operands.data(), prepared.operand_count};
     request.target = plan_target(device);
-    request.narrow_bits = plan_override().narrow_bits;
+    request.narrow_bits = plan_options().narrow_bits;
     request.processors = device.properties().multiprocessors;
     request.accumulator_bytes = accumulator_bytes;
     request.uses_place = spec.uses_position;
     request.keep_kept_order = spec.uses_row;
     request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
     request.may_read_between = spec.maps_anything;
+    request.may_join_atomically = plan_options().atomic_joins && !spec.atomic_join.empty();
     request.most_steps = spec.inner_steps;
     request.force_splits = call.splits;
     if (!plan_reduction(request, prepared.plan))
@@ -274,7 +275,7 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
                                       layout.drifts << 2 | layout.split << 3 |
                                       layout.scattered << 4 | (layout.target == Target::gpu) << 5 |
                                       layout.runs << 6));
-    key.add(layout.index_bits);
+    key.add(static_cast<std::uint8_t>(layout.index_bits | layout.atomic << 7));
     key.add(layout.kept_ndim);
     key.add(layout.reduced_ndim);
     key.add(static_cast<std::uint8_t>(layout.lanes));
@@ -298,8 +299,9 @@ struct SharedRoom {
 SharedRoom make_room(Device& device, CUstream stream, const ReductionPlan& plan,
                      std::uint32_t accumulator_bytes) {
     SharedRoom room;
-    room.partial = Array::empty(device, DType::uint8,
-                                Dims{plan.partials * std::int64_t{accumulator_bytes}}, stream);
+    if (!plan.layout.atomic)
+        room.partial = Array::empty(device, DType::uint8,
+                                    Dims{plan.partials * std::int64_t{accumulator_bytes}}, stream);
     if (plan.layout.target == Target::gpu)
         room.tickets = tickets(device, stream, plan.tickets, room.captured);
     return room;
@@ -318,7 +320,7 @@ void pack(const ReductionSpec& spec, const Typed<Loaded>& typed, std::span<const
         parameters.add_indexer({shape.data(), static_cast<std::size_t>(end - shape.begin())});
         parameters.add_indexer({plan.shape.data(), plan.layout.kept_ndim});
     }
-    if (plan.layout.split)
+    if (room.partial)
         parameters.add_pointer(room.partial->address());
     if (room.tickets != 0)
         parameters.add_pointer(room.tickets);
@@ -363,7 +365,7 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     if (settings().show_launch) [[unlikely]]
         show_launch(spec, device, join(describe(plan.layout), ", splits ", plan.splits), steps[0]);
     launch(spec, device, stream, steps, parameters, prepared.arrays, on_wait);
-    if (room.partial)
+    if (plan.layout.split)
         keep_for_graph(device, stream, std::make_shared<const SharedRoom>(std::move(room)));
     return std::move(prepared.made);
 }

@@ -4,7 +4,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/settings.h"
 #include "runtime/kernel/call.h"
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 #include "runtime/memory/copy.h"
@@ -90,7 +90,7 @@ void prepare(const ReductionSpec& spec, const Signature& signature, std::span<co
     request.axis = call.axis;
     request.operands = {prepared.operands.data(), spec.params.size()};
     request.target = plan_target(device);
-    request.narrow_bits = plan_override().narrow_bits;
+    request.narrow_bits = plan_options().narrow_bits;
     request.processors = device.properties().multiprocessors;
     request.accumulator_bytes = prepared.variant.accumulator_bytes;
     request.force_batch = call.batch;

@@ -4,7 +4,7 @@
 
 #include "compiler/base/text.h"
 #include "runtime/driver/check.h"
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/raw.h"
 #include "runtime/memory/copy.h"
 

@@ -15,7 +15,7 @@ struct Case {
 };
 
 ReductionVariant variant_of(const ReductionSpec& spec, const Signature& signature, Target target,
-                            const Case& made) {
+                            const Case& made, bool atomic) {
     std::vector<std::vector<std::int64_t>> shapes, strides;
     std::vector<Operand> operands;
     for (std::size_t k = 0; k < spec.params.size(); ++k) {
@@ -48,6 +48,7 @@ ReductionVariant variant_of(const ReductionSpec& spec, const Signature& signatur
     request.accumulator_bytes = spec.accumulator_bytes;
     request.uses_place = spec.uses_position;
     request.most_steps = spec.inner_steps;
+    request.may_join_atomically = atomic;
     ReductionPlan plan;
     EXPECT_TRUE(plan_reduction(request, plan));
     return {plan.layout, {}};
@@ -82,17 +83,21 @@ void compile_table(const Arch& arch, std::initializer_list<DType> dtypes) {
             for (std::size_t k = 1; k < args.size(); ++k)
                 args[k] = {ArgType::Kind::scalar, DType::float64, 0, nullptr};
             const Signature signature = resolve(spec, args);
-            for (const Case& made : cases) {
-                const ReductionVariant variant = variant_of(spec, signature, arch.target, made);
-                try {
-                    EXPECT_FALSE(
-                        compile_reduction(spec, signature, variant, arch).binary.image.empty());
-                } catch (const Error& error) {
-                    ADD_FAILURE() << op.name << " of " << row(in).name << ", "
-                                  << describe(variant.layout) << "\n"
-                                  << error.what();
+            for (const Case& made : cases)
+                for (const bool atomic : {false, true}) {
+                    const ReductionVariant variant = variant_of(
+                        spec, signature, arch.target, made, atomic && !spec.atomic_join.empty());
+                    if (variant.layout.atomic != atomic)
+                        continue;
+                    try {
+                        EXPECT_FALSE(
+                            compile_reduction(spec, signature, variant, arch).binary.image.empty());
+                    } catch (const Error& error) {
+                        ADD_FAILURE() << op.name << " of " << row(in).name << ", "
+                                      << describe(variant.layout) << "\n"
+                                      << error.what();
+                    }
                 }
-            }
         }
     }
 }

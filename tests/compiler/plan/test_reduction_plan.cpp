@@ -45,6 +45,54 @@ struct Planned {
     [[nodiscard]] std::string text() const { return describe(plan.layout); }
 };
 
+// A slot for each result and a counter, instead of parts and counters.
+TEST(ReductionPlan, JoinsByAtomicsWhereAsked) {
+    for (const std::uint64_t reduced : {3u, 1u, 2u}) {
+        Planned made({1 << 14, reduced == 2 ? 1 << 10 : 64}, reduced);
+        const Operand operands[]{
+            {made.shape.data(), made.strides.data(), 2, 4, 0x1000, false},
+            {made.out_shape.data(), made.out_strides.data(), 2, 4, 0x1000, true}};
+        ReductionRequest request;
+        request.shape = made.shape;
+        request.reduced = reduced;
+        request.operands = operands;
+        request.processors = 132;
+        request.accumulator_bytes = 4;
+        request.may_join_atomically = true;
+        ReductionPlan plan;
+        ASSERT_TRUE(plan_reduction(request, plan));
+        EXPECT_EQ(plan.layout.atomic, plan.layout.split);
+        EXPECT_EQ(plan.layout.split, reduced != 2);
+        EXPECT_EQ(plan.partials, 0);
+        if (plan.layout.split) {
+            EXPECT_TRUE(describe(plan.layout).ends_with("split, joined by atomics"));
+            const std::int64_t places = reduced == 3 ? 1 : 64;
+            EXPECT_EQ(plan.tickets, plan.tiles * (2 + 2 * places));
+        }
+    }
+}
+
+// The same rule with a narrower limit.
+TEST(ReductionPlan, WidensPastAnyNarrowIndex) {
+    for (const int bits : {8, 16, 32}) {
+        const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1 - 16;
+        for (const std::int64_t count : {most - 1, most, most + 1}) {
+            Planned made({count}, 1, 1);
+            const Operand operands[]{
+                {made.shape.data(), made.strides.data(), 1, 1, 0x1000, false},
+                {made.out_shape.data(), made.out_strides.data(), 1, 1, 0x1000, true}};
+            ReductionRequest request;
+            request.shape = made.shape;
+            request.reduced = 1;
+            request.operands = operands;
+            request.narrow_bits = bits;
+            ReductionPlan plan;
+            ASSERT_TRUE(plan_reduction(request, plan));
+            EXPECT_EQ(plan.layout.index_bits, count > most ? 64 : bits);
+        }
+    }
+}
+
 TEST(ReductionPlan, RowsAndColumns) {
     EXPECT_EQ(Planned({1 << 28}, 1).text(),
               "rows x4 | kept 0, reduced 1 | contiguous repeated | 32-bit | split");

@@ -1,6 +1,6 @@
 // Scans from C++ on the CPU device: captured into a graph and run again, while others use the pool.
 #include "runtime/kernel/cumulative.h"
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ std::span<std::int64_t> elements(const Array& array) {
 }
 
 struct CapturedScan : testing::TestWithParam<bool> {
-    void SetUp() override { plan_override().gpu_layout = GetParam(); }
-    void TearDown() override { plan_override() = {}; }
+    void SetUp() override { plan_options().gpu_layout = GetParam(); }
+    void TearDown() override { plan_options() = {}; }
 };
 
 TEST_P(CapturedScan, RunsAgainOnOtherValuesAndKeepsItsRoom) {

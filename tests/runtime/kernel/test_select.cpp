@@ -1,5 +1,5 @@
 // Selection from C++ on the CPU device, in the layouts of both kinds of device, against a sort.
-#include "runtime/kernel/plan_override.h"
+#include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/select.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ template <class T> std::span<T> elements(const Array& array) {
 }
 
 struct Selection : testing::TestWithParam<bool> {
-    void SetUp() override { plan_override().gpu_layout = GetParam(); }
-    void TearDown() override { plan_override() = {}; }
+    void SetUp() override { plan_options().gpu_layout = GetParam(); }
+    void TearDown() override { plan_options() = {}; }
 };
 
 TEST_P(Selection, RanksAreThoseOfASort) {
