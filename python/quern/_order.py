@@ -9,6 +9,7 @@ import numpy as np
 from quern._core import _quantile, _quantile_methods, ndarray
 from quern._creation import asarray
 from quern._reductions import nanmean
+from quern._weighted import weighted_quantiles
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -75,7 +76,10 @@ def quantile(
     Shapes: the axes of `q`, then those that are left, with extent 1 for each that is gone under `keepdims`.
     Raises: numpy.exceptions.AxisError; ValueError for `q` out of range, an unknown method, a repeated axis or an `out`
     of another shape; TypeError for complex numbers, for bools between elements, and for an `out` that the result
-    cannot be cast to by the rule 'same_kind'; IndexError for no element; NotImplementedError for `weights`.
+    cannot be cast to by the rule 'same_kind'; IndexError for no element.
+    With `weights` (method 'inverted_cdf' alone, of the shape of `a` or of its extents along `axis`) the least element
+    at which the sum of weights so far reaches `q` of all: as many readings as an element has bits. Raises ValueError
+    for negative, NaN, infinite and all-zero ones, and other methods and shapes; TypeError where an axis must be given.
     Source: numpy.quantile.
     """
     return _quantiles(a, q, axis, out, method, keepdims, weights, "Quantiles", False)
@@ -159,7 +163,9 @@ def _quantiles(
     if weights is not None:
         if method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
-        raise NotImplementedError("weights= is not supported: quern selects by rank alone")
+        if skip_nan and a.size == 0:
+            return nanmean(a, axis, out=out, keepdims=keepdims)
+        return weighted_quantiles(a, parts, axis, out, keepdims, weights, skip_nan)
     if skip_nan and a.size == 0:
         return nanmean(a, axis, out=out, keepdims=keepdims)
     if parts.ndim > 2:

@@ -203,7 +203,16 @@ def test_long_rows(device, plan_as):
     check(quern.median(array, axis=1), wanted, np.dtype("f4"))
     with plan_as(gpu_layout=True):
         plan = _core._quantile(
-            array, quern.asarray(0.5), None, "linear", "f4", False, None, False, splits=7, explain=True
+            array,
+            quern.asarray(0.5),
+            None,
+            "linear",
+            "f4",
+            False,
+            None,
+            False,
+            splits=7,
+            explain=True,
         )
     assert "split rows | digits of 11 bits, 3 readings | 2 ranks" in plan
 
@@ -296,8 +305,6 @@ def test_bad_outputs(device):
     ):
         with pytest.raises(error):
             quern.quantile(array, 0.5, axis=1, out=out)
-    with pytest.raises(NotImplementedError, match="weights"):
-        quern.quantile(array, 0.5, method="inverted_cdf", weights=array)
     with pytest.raises(TypeError):
         quern.median(quern.zeros(3, dtype="c8"))
 
