@@ -51,7 +51,7 @@ __device__ __noinline__ void settle(Pairwise<T, Join>& sums, Lanes& lanes, const
 
 // lanes[0] becomes the sum of all, two by two.
 #define QUERN_FOLD _Pragma("clang loop unroll(disable)")
-#define QUERN_FOLDED _Pragma("clang loop vectorize(assume_safety) interleave_count(1) unroll(disable)")
+#define QUERN_FOLDED _Pragma("clang loop vectorize(enable) interleave_count(1) unroll(disable)")
 template <int count, class T, class Join> __device__ inline T fold_lanes(T* lanes, const Join& join) {
     QUERN_FOLD
     for (int half = count / 2; half > 0; half /= 2) {

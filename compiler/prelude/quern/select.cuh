@@ -6,6 +6,15 @@
 
 namespace quern {
 
+// What a row needs once is, where a block is one thread, compiled as it stands: no copies, no turns side by side.
+#if QUERN_SELECT_THREADS
+#define QUERN_ONCE
+#define QUERN_FUNCTION
+#else
+#define QUERN_ONCE _Pragma("clang loop vectorize(disable) unroll(disable)")
+#define QUERN_FUNCTION __noinline__
+#endif
+
 // Ranks around a place among n sorted values, and the part of the way from one to the other.
 struct Place {
     long long low, high;
@@ -16,7 +25,7 @@ struct Place {
         if (low < 0) low = high = 0;
     }
 };
-__device__ Place place_of(int method, double n, double q);
+__device__ QUERN_FUNCTION Place place_of(int method, double n, double q);
 
 // What lies at `part` of the way from a to b. Infinite neighbours have no distance between them that could be shared.
 template <class R, class T> __device__ inline R between(const T& a, const T& b, double part, int method) {
@@ -50,11 +59,16 @@ template <class Key, int targets> struct Search {
     int leads[targets];              // no target before has the same prefix
 };
 
-__device__ inline void select_wait() {
+// The threads of a block.
 #if QUERN_SELECT_THREADS
-    __syncthreads();
+__device__ inline unsigned int select_thread() { return threadIdx.x; }
+__device__ inline unsigned int select_threads() { return blockDim.x; }
+__device__ inline void select_wait() { __syncthreads(); }
+#else
+__device__ inline unsigned int select_thread() { return 0; }
+__device__ inline unsigned int select_threads() { return 1; }
+__device__ inline void select_wait() {}
 #endif
-}
 
 template <class T> struct alignas(16) SelectPack { T values[16 / sizeof(T)]; };
 
@@ -81,6 +95,7 @@ template <class T, class Visit> __device__ inline void each_element(const T* dat
     }
     for (long long k = first + packs * lanes + threadIdx.x; k < end; k += blockDim.x) visit(data[k]);
 #else
+    QUERN_ONCE
     for (long long k = begin; k < end; ++k) visit(data[k]);
 #endif
 }
@@ -126,6 +141,7 @@ __device__ inline unsigned long long count_digits(const T* data, long long begin
         for (int k = 0; k < targets; ++k) open[k] = static_cast<Key>(search.open[k]);
         each_element(data, begin, end, [&](const T& value) {
             const Key key = Ordered<T>::key(value), head = static_cast<Key>(key >> shift >> width);
+            QUERN_ONCE
             for (int k = 0; k < opened; ++k)
                 if (open[k] == head) add((static_cast<unsigned int>(k) << digit_bits) + (static_cast<unsigned int>(key >> shift) & mask));
         });
@@ -159,6 +175,7 @@ template <int digits, class Count> __device__ inline unsigned int find_digit(con
     return __shfl_sync(all, digit, owner);
 #else
     unsigned int digit = 0;
+    QUERN_ONCE
     while (digit + 1 < digits && rank >= static_cast<long long>(table[digit])) rank -= static_cast<long long>(table[digit++]);
     return digit;
 #endif
@@ -170,7 +187,8 @@ __device__ inline void go_on(Search<Key, targets>& search, const Count* table, l
                              bool skip_nan, bool first, int width) {
     if (first) {
         const long long n = length - (skip_nan ? static_cast<long long>(search.nans) : 0);
-        for (int t = threadIdx.x; t < targets; t += blockDim.x) {
+        QUERN_ONCE
+        for (int t = select_thread(); t < targets; t += select_threads()) {
             const Place place = place_of(method, static_cast<double>(n), t < 2 * wanted ? q[t / 2] : 0.0);
             search.rank[t] = t % 2 ? place.high : place.low;
             search.prefix[t] = 0;
@@ -183,6 +201,7 @@ __device__ inline void go_on(Search<Key, targets>& search, const Count* table, l
 #else
     const int warp = 0, warps = 1;
 #endif
+    QUERN_ONCE
     for (int t = warp; t < 2 * wanted; t += warps) {
         long long rank = search.rank[t];
         const unsigned int digit = find_digit<1 << digit_bits>(table + (static_cast<size_t>(search.slot[t]) << digit_bits), rank);
@@ -196,19 +215,24 @@ __device__ inline void go_on(Search<Key, targets>& search, const Count* table, l
         }
     }
     select_wait();
-    for (int t = threadIdx.x; t < 2 * wanted; t += blockDim.x) {
+    QUERN_ONCE
+    for (int t = select_thread(); t < 2 * wanted; t += select_threads()) {
         int other = 0;
+        QUERN_ONCE
         while (search.prefix[other] != search.prefix[t]) ++other;
         search.leads[t] = other == t;
     }
     select_wait();
-    for (int t = threadIdx.x; t < 2 * wanted; t += blockDim.x) {
+    QUERN_ONCE
+    for (int t = select_thread(); t < 2 * wanted; t += select_threads()) {
         int slot = 0;
+        QUERN_ONCE
         for (int other = 0; search.prefix[other] != search.prefix[t]; ++other) slot += search.leads[other];
         search.slot[t] = slot;
         if (search.leads[t]) search.open[slot] = search.prefix[t];
         if (t == 2 * wanted - 1) {
             int opened = 0;
+            QUERN_ONCE
             for (int other = 0; other < 2 * wanted; ++other) opened += search.leads[other];
             search.opened = opened;
         }
@@ -222,7 +246,9 @@ __device__ inline void write_quantiles(const Search<typename Ordered<T>::Key, ta
                                        R* out, long long step, int method, bool skip_nan) {
     typedef typename Ordered<T>::Key Key;
     const long long nans = static_cast<long long>(search.nans), n = length - (skip_nan ? nans : 0);
-    for (int k = threadIdx.x; k < wanted; k += blockDim.x) {
+    QUERN_ONCE
+    QUERN_ONCE
+    for (int k = select_thread(); k < wanted; k += select_threads()) {
         const Place place = place_of(method, static_cast<double>(n), q[k]);
         out[k * step] = quantile<T, R>(static_cast<Key>(search.prefix[2 * k]), static_cast<Key>(search.prefix[2 * k + 1]), place.part, method,
                                        skip_nan ? n == 0 : nans > 0);
@@ -241,10 +267,10 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
         for (long long from = 0; from < places; from += batch) {
             const int wanted = static_cast<int>(places - from < batch ? places - from : batch), bits = 8 * sizeof(Key);
             int tables = 1;
-            if (threadIdx.x == 0) search.nans = 0;
+            if (select_thread() == 0) search.nans = 0;
             for (int left = bits; left > 0;) {
                 const int width = left < digit_bits ? left : digit_bits;
-                for (int k = threadIdx.x; k < tables << digit_bits; k += blockDim.x) table[k] = 0;
+                for (int k = select_thread(); k < tables << digit_bits; k += select_threads()) table[k] = 0;
                 select_wait();
                 const unsigned long long nans = count_digits<T, targets>(data + row * length, 0, length, left - width, width, left == bits,
                                                                          search, table, digit_bits);
@@ -277,14 +303,14 @@ __device__ inline void select_count(const T* data, long long length, long long s
     const int bits = 8 * sizeof(Key), width = left < digit_bits ? left : digit_bits;
     const bool first = left == bits;
     const int counted = (first ? 1 : search.opened) << digit_bits;
-    for (int k = threadIdx.x; k < counted; k += blockDim.x) table[k] = 0;
+    for (int k = select_thread(); k < counted; k += select_threads()) table[k] = 0;
     select_wait();
     const long long begin = part * chunk, end = begin + chunk < length ? begin + chunk : length;
     const unsigned long long nans =
         count_digits<T, targets>(data + row * length, begin, end, left - width, width, first, search, table, digit_bits);
     if (nans) atomicAdd(&search.nans, nans);
     select_wait();
-    for (int k = threadIdx.x; k < counted; k += blockDim.x)
+    for (int k = select_thread(); k < counted; k += select_threads())
         if (table[k]) atomicAdd(&total[k], static_cast<unsigned long long>(table[k]));
 }
 
@@ -302,11 +328,11 @@ __device__ inline void select_choose(long long rows, long long length, const dou
     const bool first = left == bits;
     const int counted = (first ? 1 : search.opened) << digit_bits;
     go_on<digit_bits>(search, table, length, q + from, wanted, method, skip_nan, first, width);
-    for (int k = threadIdx.x; k < counted; k += blockDim.x) table[k] = 0;
+    for (int k = select_thread(); k < counted; k += select_threads()) table[k] = 0;
     if (left > width) return;
     write_quantiles<T>(search, length, q + from, wanted, out + from * rows + row, rows, method, skip_nan);
     select_wait();
-    if (threadIdx.x == 0) search.nans = 0; // for the next batch
+    if (select_thread() == 0) search.nans = 0; // for the next batch
 }
 
 #if QUERN_SELECT_THREADS
