@@ -1,4 +1,5 @@
-// The index types of generated text by their width: how they are spelled, and which pieces they need.
+// The index types of generated text by their width: how they are spelled, and which pieces they
+// need.
 #pragma once
 #include "compiler/base/text.h"
 

@@ -1,4 +1,5 @@
-// Numbers of a loop nest as words of its index's width, one behind another, as kernels receive them.
+// Numbers of a loop nest as words of its index's width, one behind another, as kernels receive
+// them.
 #pragma once
 #include "compiler/plan/elementwise.h"
 

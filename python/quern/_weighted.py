@@ -125,7 +125,7 @@ def weighted_quantiles(
             keepdims=True,
         )
         halve(below, total, q, low, high, middle)
-    found = value(high, lost, empty(shape, dtype=a.dtype, device=a.device))
+    found: ndarray = value(high, lost, empty(shape, dtype=a.dtype, device=a.device))
     if not keepdims:
         found = found.reshape(
             parts.shape + tuple(n for d, n in enumerate(a.shape) if d not in gone)
