@@ -43,9 +43,9 @@ template <class T, class Join> struct Pairwise {
     }
 };
 
-// What lanes have come to joins the sums. A function: each copy of it would take time to compile.
+// What lanes have come to joins the sums.
 template <class T, class Join, class Lanes, class InnerJoin>
-__device__ __noinline__ void settle(Pairwise<T, Join>& sums, Lanes& lanes, const InnerJoin& inner_join) {
+__device__ inline void settle(Pairwise<T, Join>& sums, Lanes& lanes, const InnerJoin& inner_join) {
     sums.add(static_cast<T>(lanes.fold(inner_join)));
 }
 
@@ -53,6 +53,11 @@ __device__ __noinline__ void settle(Pairwise<T, Join>& sums, Lanes& lanes, const
 #define QUERN_FOLD _Pragma("clang loop unroll(disable)")
 #define QUERN_FOLDED _Pragma("clang loop vectorize(enable) interleave_count(1) unroll(disable)")
 template <int count, class T, class Join> __device__ inline T fold_lanes(T* lanes, const Join& join) {
+    if (count <= 8) { // of short rows, which have no time for loops
+        for (int half = count / 2; half > 0; half /= 2)
+            for (int k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
+        return lanes[0];
+    }
     QUERN_FOLD
     for (int half = count / 2; half > 0; half /= 2) {
         QUERN_FOLDED
