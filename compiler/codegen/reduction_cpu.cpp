@@ -55,8 +55,7 @@ std::string ReductionEmitter::cpu_operand(const OperandRef& ref, const std::stri
 
 void ReductionEmitter::cpu_rows() {
     const std::string packs_limit = join("decltype(", own("lanes"), ")::limit");
-    const std::string settle =
-        join("quern::settle(", own("sums"), ", ", own("lanes"), ", ", inner_join(), ");");
+    const std::string folded = widened(join(own("lanes"), ".fold(", inner_join(), ")"));
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
     const bool brief = layout_.brief;
     unit_loop();
@@ -110,8 +109,11 @@ void ReductionEmitter::cpu_rows() {
         out_.line(take, ", ", own("j"), ", ", own("stop"), ", ", inner_join(), ");");
         out_.line(own("j"), " = ", own("stop"), ";");
         out_.line(own("packs"), " += ", own("count"), ";");
-        out_.open("if (", own("packs"), " == ", packs_limit, ")");
-        out_.line(settle);
+        // once in the text, for what it takes to compile
+        out_.open("if (", own("packs"), " == ", packs_limit, " || (", own("stop"),
+                  " == ", own("to"), " && ", own("step"), " + ", own("to"), " - ", own("from"),
+                  " >= ", own("end"), "))");
+        out_.line(own("sums"), ".add(", folded, ");");
         out_.line(own("lanes"), ".clear(", inner_identity(), ");");
         out_.line(own("packs"), " = 0;");
         out_.close();
@@ -120,10 +122,8 @@ void ReductionEmitter::cpu_rows() {
     out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
     if (brief) {
-        out_.line("const _type_reduce ", own("all"), " = ",
-                  widened(join(own("lanes"), ".fold(", inner_join(), ")")), ";");
+        out_.line("const _type_reduce ", own("all"), " = ", folded, ";");
     } else {
-        out_.line("if (", own("packs"), " > 0) ", settle);
         out_.line("const _type_reduce ", own("all"), " = ", own("sums"), ".total();");
     }
     out_.line(result(own("tile"), own("all")));

@@ -43,17 +43,11 @@ template <class T, class Join> struct Pairwise {
     }
 };
 
-// What lanes have come to joins the sums.
-template <class T, class Join, class Lanes, class InnerJoin>
-__device__ inline void settle(Pairwise<T, Join>& sums, Lanes& lanes, const InnerJoin& inner_join) {
-    sums.add(static_cast<T>(lanes.fold(inner_join)));
-}
-
 // lanes[0] becomes the sum of all, two by two.
 #define QUERN_FOLD _Pragma("clang loop unroll(disable)")
 #define QUERN_FOLDED _Pragma("clang loop vectorize(enable) interleave_count(1) unroll(disable)")
 template <int count, class T, class Join> __device__ inline T fold_lanes(T* lanes, const Join& join) {
-    if (count <= 8) { // of short rows, which have no time for loops
+    if (count <= 64) { // a loop would keep the lanes of the loop before it in memory
         for (int half = count / 2; half > 0; half /= 2)
             for (int k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
         return lanes[0];
