@@ -108,7 +108,6 @@ template <class T, int count, int step = 1> struct Lanes {
 template <class Columns, class Join> __device__ inline auto fold_columns(Columns& columns, long long first, long long count, const Join& join) {
     for (; count > 1; count -= count / 2) {
         const long long half = count / 2, upper = first + (count - half);
-        QUERN_INDEPENDENT
         for (long long j = 0; j < half; ++j) columns.put(first + j, join(columns.get(first + j), columns.get(upper + j)));
     }
     return columns.get(first);
