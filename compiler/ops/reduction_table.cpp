@@ -150,10 +150,8 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         const auto type = [&](const std::string& own) {
             return complex ? join("quern::OfParts<", own, ">") : own;
         };
-        types.accumulator =
-            type(lanes ? join("quern::Moments<", number, ", quern::Twofold<", number, ">>")
-                       : join("quern::Moments<", number, ">"));
-        types.accumulator_bytes = (complex ? 2 : 1) * (8 + (lanes ? 4 : 2) * row(part).bytes);
+        types.accumulator = type(join("quern::Moments<", number, ", quern::Twofold<", number, ">>"));
+        types.accumulator_bytes = (complex ? 2 : 1) * (8 + 4 * row(part).bytes);
         const std::string_view value = row(accumulating(types.result)).spelling;
         types.inner = type(value == number ? join("quern::Shifted<", number, ">")
                                            : join("quern::Shifted<", number, ", ", value, ">"));

@@ -56,6 +56,7 @@ def one_process() -> None:
 def fresh(cache: str, device: str) -> dict[str, float]:
     """One fresh process against this cache folder."""
     environment = dict(os.environ, QUERN_CACHE_DIR=cache, QUERN_DEVICE=device)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench.cold"],
         env=environment,
