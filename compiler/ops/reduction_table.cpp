@@ -143,15 +143,23 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         if (is_integer(types.value))
             types.value = DType::float64;
         types.result = real_of(types.value);
-        const bool lanes = meeting == Meeting::lanes; // in double, whatever it is
+        // CPUs compute in double, and parts meet in two numbers. On GPUs a float's parts meet in
+        // double: a mean in float is too coarse for the squares about it.
+        const bool lanes = meeting == Meeting::lanes;
         const DType part = lanes ? DType::float64 : accumulating(types.result);
         const std::string_view number = row(part).spelling;
         const bool complex = row(types.value).kind == Kind::complex;
         const auto type = [&](const std::string& own) {
             return complex ? join("quern::OfParts<", own, ">") : own;
         };
-        types.accumulator = type(join("quern::Moments<", number, ", quern::Twofold<", number, ">>"));
-        types.accumulator_bytes = (complex ? 2 : 1) * (8 + 4 * row(part).bytes);
+        const std::string kept =
+            lanes ? join("quern::Twofold<", number, ">")
+                  : std::string(types.result == DType::float32 ? "double" : number);
+        types.accumulator = type(join("quern::Moments<", number, ", ", kept, ">"));
+        const std::uint32_t kept_bytes = lanes                            ? 16
+                                         : types.result == DType::float32 ? 8
+                                                                          : row(part).bytes;
+        types.accumulator_bytes = (complex ? 2 : 1) * (8 + 2 * kept_bytes);
         const std::string_view value = row(accumulating(types.result)).spelling;
         types.inner = type(value == number ? join("quern::Shifted<", number, ">")
                                            : join("quern::Shifted<", number, ", ", value, ">"));

@@ -60,12 +60,18 @@ template <int count, class T, class Join> __device__ inline T fold_lanes(T* lane
     return lanes[0];
 }
 
-// Elements [from, stop) of a line, `step` apart in it, for `count` lanes: one(l, k) is called for the k-th of the line. What lies
-// between counts too, in lanes of its own, so that every access is a whole vector.
-template <int count, int step, class One> __device__ inline void each_lane(long long from, long long stop, const One& one) {
+// Elements [from, stop) of a line, `step` apart in it, for `count` lanes: one(l, k) is called for the k-th of the line, or
+// four(l, k) for four in each width of it. What lies between counts too, in lanes of its own, so that every access is a whole
+// vector.
+template <int count, int step, class One, class Four>
+__device__ inline void each_lane(long long from, long long stop, const One& one, const Four& four) {
     const int width = count * step;
     const long long end = (stop - 1) * step + 1;
     long long k = from * step;
+    for (; count > 8 && end - k >= 4 * width; k += 4 * width) {
+        QUERN_INDEPENDENT
+        for (int l = 0; l < width; ++l) four(l, k + l);
+    }
     for (; end - k >= width; k += width) {
         QUERN_INDEPENDENT
         for (int l = 0; l < width; ++l) one(l, k + l);
@@ -74,16 +80,6 @@ template <int count, int step, class One> __device__ inline void each_lane(long 
     QUERN_INDEPENDENT
     for (int l = 0; l < width; ++l)
         if (l < end - k) one(l, k + l);
-}
-// The same with four(l, k) for four in each width of the line, as long as there are so many: for joins that take long.
-template <int count, int step, class One, class Four>
-__device__ inline void each_lane(long long from, long long stop, const One& one, const Four& four) {
-    const int width = count * step;
-    for (; count > 8 && (stop - 1 - from) * step + 1 >= 4 * width; from += 4 * count) {
-        QUERN_INDEPENDENT
-        for (int l = 0; l < width; ++l) four(l, from * step + l);
-    }
-    each_lane<count, step>(from, stop, one);
 }
 
 // Independent accumulators of one row, side by side in vectors, each for every count-th element; `dense(k)` is the k-th of the
@@ -96,11 +92,9 @@ template <class T, int count, int step = 1> struct Lanes {
         for (int l = 0; l < width; ++l) value[l] = identity;
     }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
-        const auto one = [&](int l, long long k) { value[l] = join(value[l], dense(k)); };
-        if constexpr (step == 1) // memory in its order
-            each_lane<count, step>(from, stop, one);
-        else
-            each_lane<count, step>(from, stop, one, [&](int l, long long k) {
+        each_lane<count, step>(
+            from, stop, [&](int l, long long k) { value[l] = join(value[l], dense(k)); },
+            [&](int l, long long k) {
                 value[l] = join(value[l], join(join(dense(k), dense(k + width)), join(dense(k + 2 * width), dense(k + 3 * width))));
             });
     }

@@ -21,7 +21,7 @@ template <class T> struct Twofold {
     __device__ Twofold with(const T& more) const { return Twofold(high, low + more); }
 };
 
-// Count, mean, and sum of the squares about it: a T each, or where parts meet without rounding a Twofold.
+// Count, mean, and sum of the squares about it, kept with as many digits as their meetings need.
 template <class T, class Kept = T> struct Moments {
     long long count;
     Kept mean, scatter;
@@ -36,7 +36,7 @@ template <class T, class Kept> __device__ inline Moments<T, Kept> combined(const
     if (b.count == 0) return a;
     Moments<T, Kept> both;
     both.count = a.count + b.count;
-    const T off = b.mean - a.mean, part = static_cast<T>(b.count) / static_cast<T>(both.count);
+    const T off = static_cast<T>(b.mean - a.mean), part = static_cast<T>(b.count) / static_cast<T>(both.count);
     both.mean = a.mean + off * part;
     both.scatter = a.scatter + b.scatter + off * off * static_cast<T>(a.count) * part;
     return both;
