@@ -156,7 +156,8 @@ void check_index(const Dims& shape, std::span<const AdvancedItem> items) {
     walk(ndim, items, [&](const AdvancedItem& item, int axis, int count) {
         for (int d = 0; is_mask(item) && d < count; ++d) {
             const std::int64_t given = as<ArrayIndex>(item)->array.shape()[d];
-            if (given != shape[axis + d])
+            // NumPy lets a mask without elements stand along any axis: it takes nothing there.
+            if (given != 0 && given != shape[axis + d])
                 throw Error(ErrorKind::index,
                             join("boolean index did not match indexed array along axis ", axis + d,
                                  "; size of axis is ", shape[axis + d],
