@@ -348,6 +348,9 @@ void set_indexed(const Array& array, Items items, const Argument& value, const I
     if (!array.writable())
         throw ValueError("assignment destination is read-only");
     const Array* mask = act == IndexAct::set ? whole_mask(array, items) : nullptr;
+    const bool is_one = value.kind != ArgType::Kind::array || value.array->size() == 1;
+    if (mask != nullptr && mask->size() == 0 && is_one)
+        return; // whatever the mask's shape: there is no place
     if (mask != nullptr && value.kind == ArgType::Kind::array) {
         const Array& values = *value.array;
         if (values.ndim() > 1)

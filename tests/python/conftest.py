@@ -16,6 +16,14 @@ import pytest
 import quern
 from quern import _core
 
+with contextlib.suppress(ImportError):  # a bare GPU machine may not have it
+    import hypothesis
+
+    # The same examples in every run, so that a change is judged by what it changed;
+    # QUERN_EXPLORE=1 draws new ones.
+    hypothesis.settings.register_profile("same", derandomize=True)
+    hypothesis.settings.load_profile("default" if os.environ.get("QUERN_EXPLORE") else "same")
+
 DTYPES = [np.dtype(c) for c in "?bhilBHILefdFD"] + [np.dtype(ml_dtypes.bfloat16)]
 
 LAYOUTS: dict[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {

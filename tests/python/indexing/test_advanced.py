@@ -1,5 +1,7 @@
 """`a[index]` and `a[index] = value` with arrays, masks, lists and their mixtures, against NumPy."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -257,6 +259,21 @@ def test_masks_complain_as_numpy_does(device):
         with pytest.raises(theirs.type) as ours:
             quern.asarray(host)[quern.asarray(mask)] = quern.asarray(value)
         assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 1), (0, 3), (2, 0), (3, 0)])
+def test_a_mask_without_elements_stands_along_any_axis(device, shape):
+    def take_and_set(m, key_of):
+        array, key = m.zeros((2, 3)), key_of(m.zeros(shape, dtype=bool))
+        array[key] = 7
+        array[key] = m.ones(1)
+        array[key] = m.ones(0)
+        return array[key].shape
+
+    for key_of in [lambda m: m, lambda m: (m, ...), lambda m: (None, m)]:
+        theirs, complaint = outcome(functools.partial(take_and_set, np, key_of))
+        ours, own = outcome(functools.partial(take_and_set, quern, key_of))
+        assert (ours, type(own)) == (theirs, type(complaint))
 
 
 def test_read_only(device):
