@@ -2,6 +2,8 @@
 // through shared memory.
 #include "compiler/codegen/emitter.h"
 
+#include <algorithm>
+
 namespace quern {
 
 // Neighbouring elements of a row, in packs.
@@ -137,80 +139,142 @@ void ElementwiseEmitter::scattered_loop() {
 
 // Operands whose fast axis is the tile's other one are read along it, and turned in shared memory.
 void ElementwiseEmitter::tile_loop() {
-    const int inner = layout_.ndim - 1, extent = tile_extent * layout_.lanes,
-              rows = tile_block / extent, rounds = extent / rows;
+    const int inner = layout_.ndim - 1, lanes = layout_.lanes, extent = tile_extent * lanes,
+              rows = tile_block / tile_extent, rounds = extent / rows;
     const std::string limit_q = nest(axis_name("extent", inner - 1)),
-                      limit_p = nest(axis_name("extent", inner));
-    for (const OperandRef& ref : operands_) // rows of a tile begin in other banks
-        if (access(ref) == Access::tiled)
-            out_.line("__shared__ ", type(ref), " ", own(join("tile_", param(ref).name)), "[",
-                      extent, "][",
-                      layout_.lanes > 1 ? join(extent, " + 4 / sizeof(", type(ref), ")")
-                                        : join(extent + 1),
-                      "];");
-    out_.line("const ", index_, " ", own("column"), " = threadIdx.x % ", extent, ", ", own("line"),
-              " = threadIdx.x / ", extent, ";");
+                      limit_p = nest(axis_name("extent", inner)), round = own("round"),
+                      lane = own("lane");
+    const auto is_tiled = [&](const OperandRef& ref) { return access(ref) == Access::tiled; };
+    const auto held = [&](const OperandRef& ref) { // in registers, by rounds and lanes
+        return !param(ref).place && (is_tiled(ref) || loaded(ref) || stored(ref));
+    };
+    const auto pack = [&](const OperandRef& ref) {
+        return join(own(join("pack_", param(ref).name)), "[", round, "]");
+    };
+    const auto tile = [&](const OperandRef& ref) { return own(join("tile_", param(ref).name)); };
+    const auto places = [&](const OperandRef& ref) {
+        return join("quern::TilePlaces<", type(ref), ", ", extent, ">");
+    };
+    const auto unroll = [&](const std::string& variable, int count) {
+        out_.line("#pragma unroll");
+        out_.open("for (int ", variable, " = 0; ", variable, " < ", count, "; ++", variable, ")");
+    };
+
+    for (const OperandRef& ref : operands_)
+        if (is_tiled(ref))
+            out_.line("alignas(16) __shared__ ", type(ref), " ", tile(ref), "[", places(ref),
+                      "::count];");
+    out_.line("const ", index_, " ", own("column"), " = threadIdx.x % ", tile_extent,
+              lanes > 1 ? join(" * ", lanes) : "", ", ", own("line"), " = threadIdx.x / ",
+              tile_extent, ";");
     out_.open("for (", index_, " ", own("tile"), " = blockIdx.x; ", own("tile"), " < ",
               nest("steps"), "; ", own("tile"), " += gridDim.x)");
     locate_tile(extent);
+    if (layout_.packed)
+        out_.line("const bool ", own("whole"), " = ", own("high"), " + ", extent, " <= ", limit_q,
+                  " && ", own("low"), " + ", extent, " <= ", limit_p, ";");
     for (const OperandRef& ref : operands_) {
         out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ",
                   outer(ref), ";");
-        if (access(ref) != Access::tiled && !param(ref).place)
-            out_.line(type(ref), " ", own(join("lanes_", param(ref).name)), "[", rounds, "];");
+        if (held(ref))
+            out_.line("quern::Pack<", type(ref), ", ", lanes, "> ",
+                      own(join("pack_", param(ref).name)), "[", rounds, "];");
     }
-    const auto each_round = [&](auto&& inside) {
-        out_.line("#pragma unroll");
-        out_.open("for (int ", own("round"), " = 0; ", own("round"), " < ", rounds, "; ++",
-                  own("round"), ")");
-        out_.line("const ", index_, " ", own("turn"), " = ", own("line"), " + ", own("round"),
-                  " * ", rows, ";");
-        inside();
+    // Where round and lane are along the tile's axes: as those of the outputs, or turned.
+    const auto element = [&](const OperandRef& ref, bool turned, bool first) {
+        const std::string along = first ? "" : join(" + ", lane),
+                          turn = join(own("line"), " + ", round, " * ", rows);
+        return tile_element(ref, own(join("at_", param(ref).name)),
+                            join(own("high"), " + ", turned ? own("column") + along : turn),
+                            join(own("low"), " + ", turned ? turn : own("column") + along));
+    };
+    // Whether the element of round and lane is in the array.
+    const auto inside_edges = [&](bool turned) {
+        const std::string along = join(own("column"), " + ", lane),
+                          turn = join(own("line"), " + ", round, " * ", rows);
+        return join(own("high"), " + ", turned ? along : turn, " < ", limit_q, " && ", own("low"),
+                    " + ", turned ? turn : along, " < ", limit_p);
+    };
+    const auto each_lane = [&](const std::string& condition, auto&& work) {
+        unroll(lane, lanes);
+        if (!condition.empty())
+            out_.open("if (", condition, ")");
+        work();
+        if (!condition.empty())
+            out_.close();
         out_.close();
     };
-    const auto inside_edges = [&] {
-        out_.line("const ", index_, " ", own("q"), " = ", own("high"), " + ", own("turn"), ", ",
-                  own("p"), " = ", own("low"), " + ", own("column"), ";");
-        out_.open("if (", own("q"), " < ", limit_q, " && ", own("p"), " < ", limit_p, ")");
+    const auto in_packs = [&](const OperandRef& ref) {
+        return layout_.packed && (is_tiled(ref) || access(ref) == Access::contiguous);
     };
-    each_round([&] {
-        out_.line("const ", index_, " ", own("tq"), " = ", own("high"), " + ", own("column"), ", ",
-                  own("tp"), " = ", own("low"), " + ", own("turn"), ";");
-        out_.open("if (", own("tq"), " < ", limit_q, " && ", own("tp"), " < ", limit_p, ")");
-        for (const OperandRef& ref : operands_)
-            if (access(ref) == Access::tiled)
-                out_.line(
-                    own(join("tile_", param(ref).name)), "[", own("turn"), "][", own("column"),
-                    "] = ",
-                    tile_element(ref, own(join("at_", param(ref).name)), own("tq"), own("tp")),
-                    ";");
-        out_.close();
-        inside_edges();
-        for (const OperandRef& ref : operands_)
-            if (access(ref) != Access::tiled && loaded(ref))
-                out_.line(own(join("lanes_", param(ref).name)), "[", own("round"), "] = ",
-                          tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p")),
-                          ";");
-        out_.close();
-    });
+    // Loads or stores operands of which `chosen` is true: a whole tile in packs, others by element.
+    const auto move = [&](bool turned, auto&& chosen, auto&& by_pack, auto&& by_element) {
+        if (!std::ranges::any_of(operands_, chosen))
+            return;
+        const auto by_rounds = [&](bool whole) {
+            unroll(round, rounds);
+            for (const OperandRef& ref : operands_) {
+                if (!chosen(ref))
+                    continue;
+                if (whole && in_packs(ref))
+                    by_pack(ref);
+                else
+                    each_lane(whole ? "" : inside_edges(turned), [&] { by_element(ref); });
+            }
+            out_.close();
+        };
+        if (layout_.packed) {
+            out_.open("if (", own("whole"), ")");
+            by_rounds(true);
+            out_.close();
+            out_.open("else");
+        }
+        by_rounds(false);
+        if (layout_.packed)
+            out_.close();
+    };
+    const auto load = [&](bool turned, auto&& chosen) {
+        move(
+            turned, chosen,
+            [&](const OperandRef& ref) {
+                out_.line(pack(ref), ".load(&", element(ref, turned, true), ", 0, ", lanes, ");");
+            },
+            [&](const OperandRef& ref) {
+                out_.line(pack(ref), "[", lane, "] = ", element(ref, turned, false), ";");
+            });
+    };
+    load(true, [&](const OperandRef& ref) { return is_tiled(ref); });
+    load(false, [&](const OperandRef& ref) { return !is_tiled(ref) && loaded(ref); });
+    unroll(round, rounds);
+    for (const OperandRef& ref : operands_)
+        if (is_tiled(ref))
+            out_.line(pack(ref), ".store(", tile(ref), " + ", places(ref), "::at(", own("line"),
+                      " + ", round, " * ", rows, ", ", own("column"), "), 0, ", lanes, ");");
+    out_.close();
     out_.line("__syncthreads();");
-    each_round([&] {
-        inside_edges();
-        for (const OperandRef& ref : operands_)
-            reference(ref,
-                      param(ref).place
-                          ? tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p"))
-                      : access(ref) == Access::tiled
-                          ? join(own(join("tile_", param(ref).name)), "[", own("column"), "][",
-                                 own("turn"), "]")
-                          : join(own(join("lanes_", param(ref).name)), "[", own("round"), "]"));
-        body("0"); // a plan that exchanges axes is made only for bodies that see no position
-        for (const OperandRef& ref : operands_)
-            if (stored(ref))
-                out_.line(tile_element(ref, own(join("at_", param(ref).name)), own("q"), own("p")),
-                          " = ", param(ref).name, ";");
-        out_.close();
-    });
+    unroll(round, rounds);
+    each_lane(layout_.packed ? join(own("whole"), " || (", inside_edges(false), ")")
+                             : inside_edges(false),
+              [&] {
+                  for (const OperandRef& ref : operands_)
+                      reference(ref, param(ref).place ? element(ref, false, false)
+                                     : is_tiled(ref)
+                                         ? join(tile(ref), "[", places(ref), "::at(", own("column"),
+                                                " + ", lane, ", ", own("line"), " + ", round, " * ",
+                                                rows, ")]")
+                                         : join(pack(ref), "[", lane, "]"));
+                  body("0"); // a plan that exchanges axes is made only for bodies that see no
+                             // position
+              });
+    out_.close();
+    move(
+        false, [&](const OperandRef& ref) { return stored(ref); },
+        [&](const OperandRef& ref) {
+            out_.line(pack(ref), ".store(&", element(ref, false, true), ", 0, ", lanes, ");");
+        },
+        [&](const OperandRef& ref) {
+            out_.line(element(ref, false, false), " = ", pack(ref), "[", lane, "];");
+        });
     out_.line("__syncthreads();");
     out_.close();
 }

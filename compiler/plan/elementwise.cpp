@@ -198,9 +198,35 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
     spread_over_workers(request, plan.count, request.body.grain, 64, plan);
 }
 
-bool has_small_items(const PlanRequest& request) {
-    return std::ranges::all_of(request.operands,
-                               [](const Operand& operand) { return operand.item_bytes <= 2; });
+// Neighbours that fill four bytes of the largest operand, where there is work enough for tiles so
+// wide.
+int tile_lanes(const Nest& nest, const PlanRequest& request, std::int64_t count) {
+    std::uint32_t largest = 1;
+    for (const Operand& operand : request.operands)
+        largest = std::max(largest, operand.item_bytes);
+    int lanes = count >= (1 << 20) && largest < 4 ? static_cast<int>(4 / largest) : 1;
+    const std::int64_t shorter = std::min(nest.extent[nest.ndim - 2], nest.extent[nest.ndim - 1]);
+    while (lanes > 1 && shorter < std::int64_t{tile_extent} * lanes)
+        lanes /= 2;
+    return lanes;
+}
+
+// Whether packs of so many lanes of every operand that is moved in packs begin where packs may.
+bool tile_aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout) {
+    for (int k = 0; k < nest.operands; ++k) {
+        const bool tiled = layout.access[k] == Access::tiled;
+        if ((!tiled && layout.access[k] != Access::contiguous) || request.operands[k].place)
+            continue;
+        const Operand& operand = request.operands[k];
+        const std::uint64_t chunk = std::uint64_t{layout.lanes} * operand.item_bytes;
+        if (operand.address % chunk)
+            return false;
+        for (int d = 0; d < nest.ndim; ++d) // apart from the axis that the pack lies along
+            if (d != nest.ndim - (tiled ? 2 : 1) &&
+                static_cast<std::uint64_t>(nest.stride[k][d]) % chunk)
+                return false;
+    }
+    return true;
 }
 
 // A thread's last step takes it as far past the end as the grid is wide.
@@ -218,8 +244,9 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
     if (other_axis >= 0) {
         nest.move_axis(other_axis, nest.ndim - 2);
         layout.strategy = Strategy::tile;
-        layout.lanes = has_small_items(request) && plan.count >= (1 << 20) ? 2 : 1;
+        layout.lanes = static_cast<std::uint8_t>(tile_lanes(nest, request, plan.count));
         choose_access(nest, request, layout, true);
+        layout.packed = layout.lanes > 1 && tile_aligned(nest, request, layout);
         plan.steps = tile_count(nest, std::int64_t{tile_extent} * layout.lanes);
         plan.block = tile_block;
         plan.grid = grid_for(plan.steps, 1);
@@ -308,9 +335,9 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
 std::string describe(const ElementwiseLayout& layout) {
     static constexpr std::array strategies{"vector", "scattered", "tile", "range", "blocked"};
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
-    std::string text =
-        join(strategies[static_cast<std::size_t>(layout.strategy)], " x", int{layout.lanes}, " | ",
-             int{layout.ndim}, layout.ndim == 1 ? " axis |" : " axes |");
+    std::string text = join(strategies[static_cast<std::size_t>(layout.strategy)], " x",
+                            int{layout.lanes}, layout.packed ? " in packs | " : " | ",
+                            int{layout.ndim}, layout.ndim == 1 ? " axis |" : " axes |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
     return text + join(" | ", int{layout.index_bits}, "-bit") + (layout.peel ? " | peeled" : "");

@@ -53,7 +53,8 @@ struct ElementwiseLayout {
     std::uint8_t ndim = 1;  // after merging; the last axis is the innermost
     std::uint8_t lanes = 1; // elements a thread takes at a time
     std::uint8_t index_bits = 32;
-    bool peel = false; // vector: the first step is cut short so that the others are aligned
+    bool peel = false;   // vector: the first step is cut short so that the others are aligned
+    bool packed = false; // tile: the lanes of every operand are aligned to move together
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{};
 
@@ -87,8 +88,8 @@ struct PlanRequest {
     int narrow_bits = narrow_index_bits;
 };
 
-// GPU tiles are square, of 256 threads and 32 elements along a side; items of a byte or two, which
-// are fewer bytes in flight, have 64 (lanes 2).
+// GPU tiles are square, of 256 threads and 32 lanes along a side; items of a byte or two go in
+// lanes of four bytes.
 inline constexpr int tile_extent = 32, tile_block = 256;
 inline constexpr int cpu_tile_extent = 64;
 

@@ -107,7 +107,7 @@ ByteKey variant_key(const Device& device, const ElementwiseLayout& layout,
         add_raw(operands.raws[k], key);
     key.add(static_cast<std::uint8_t>(layout.strategy));
     key.add(layout.ndim);
-    key.add(layout.lanes);
+    key.add(static_cast<std::uint8_t>(layout.lanes | layout.packed << 7));
     key.add(static_cast<std::uint8_t>(layout.index_bits | layout.peel << 7));
     for (std::size_t k = 0; k < operands.count; ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));

@@ -68,6 +68,14 @@ template <class T> __device__ inline T* at_byte(T* base, quern_int64 offset) {
     return reinterpret_cast<T*>(const_cast<char*>(reinterpret_cast<const char*>(base)) + offset);
 }
 
+// Where the element (p, q) of a square tile lies in shared memory: rows, and groups of 32 rows, begin in other banks, so
+// that 32 threads may take packs along either axis.
+template <class T, int extent> struct TilePlaces {
+    static const int gap = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;
+    static const int count = extent * (extent + gap) + extent / 32 * gap;
+    __device__ static int at(int p, int q) { return p * (extent + gap) + (extent > 32 ? p / 32 * gap : 0) + q; }
+};
+
 #ifdef __QUERN_HOST__
 // tile[q][p] = from[p][q]: rows of `from` are `stride` bytes apart. Four by four at a time, which the compiler turns into
 // shuffles of registers.

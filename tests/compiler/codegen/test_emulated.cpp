@@ -125,16 +125,19 @@ Case make_case(int index) {
 
     static constexpr DType dtypes[] = {DType::int8, DType::int16, DType::float32, DType::float64};
     const int way = index % 6; // dense, transposed, random order, broadcast, strided, offset
-    const int ndim = way == 1 ? pick(2, 3) : pick(1, 3);
+    // Tiles of several lanes: both sides long enough, and aligned or not.
+    const bool wide = index % 36 == 7;
+    const int ndim = wide ? 2 : way == 1 ? pick(2, 3) : pick(1, 3);
     for (int d = 0; d < ndim; ++d)
-        made.shape.push_back(way == 1 && d + 2 >= ndim ? pick(130, 200)
-                             : ndim == 1               ? pick(1, 3000)
-                             : ndim == 2               ? pick(1, 200)
-                                                       : pick(1, 70));
+        made.shape.push_back(wide                        ? 4 * pick(257, 270) + index / 36 % 3
+                             : way == 1 && d + 2 >= ndim ? pick(130, 200)
+                             : ndim == 1                 ? pick(1, 3000)
+                             : ndim == 2                 ? pick(1, 200)
+                                                         : pick(1, 70));
     std::vector<ArgType> args;
     for (int k = 0; k < 3; ++k) {
         Case::Operand_ operand;
-        operand.dtype = dtypes[pick(0, 3)];
+        operand.dtype = dtypes[wide ? index / 36 % 2 : pick(0, 3)];
         operand.shape = made.shape;
         std::vector<int> order(operand.shape.size());
         std::iota(order.rbegin(), order.rend(), 0); // innermost first

@@ -2,6 +2,8 @@
 // the right addresses.
 #include "compiler/plan/elementwise.h"
 
+#include "compiler/base/text.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -131,17 +133,27 @@ TEST(ElementwisePlan, WidensForTheLastStepOfOddBlocks) {
     }
 }
 
+// Lanes fill four bytes; they move together where every operand is aligned to them.
 TEST(ElementwisePlan, LargerTilesOfSmallItems) {
-    for (const auto& [item, extent, text] : {std::tuple{2u, 2048, "tile x2"},
-                                             {1u, 2048, "tile x2"},
-                                             {4u, 2048, "tile x1"},
-                                             {2u, 256, "tile x1"}}) {
-        const Made x = transposed(dense({extent, extent}, item)),
-                   out = dense({extent, extent}, item, true);
+    struct Expected {
+        std::uint32_t item;
+        std::int64_t rows, columns;
+        int lanes;
+        bool packed;
+    };
+    for (const auto& [item, rows, columns, lanes, packed] :
+         {Expected{2, 2048, 2048, 2, true}, Expected{1, 2048, 2048, 4, true},
+          Expected{4, 2048, 2048, 1, false}, Expected{2, 256, 256, 1, false},
+          Expected{2, 2047, 2048, 2, false}, Expected{2, 2048, 2047, 2, false},
+          Expected{1, 2048, 2050, 4, false}, Expected{1, 1 << 16, 64, 2, true},
+          Expected{1, 1 << 16, 40, 1, false}}) {
+        const Made x = transposed(dense({columns, rows}, item)),
+                   out = dense({rows, columns}, item, true);
         const Planned made = planned({x, out});
-        EXPECT_TRUE(made.text.starts_with(text)) << made.text;
-        const std::int64_t side = text[6] == '2' ? 64 : 32;
-        EXPECT_EQ(made.plan.grid, (extent / side) * (extent / side));
+        EXPECT_TRUE(made.text.starts_with(join("tile x", lanes, packed ? " in packs |" : " |")))
+            << made.text;
+        const std::int64_t side = 32 * lanes;
+        EXPECT_EQ(made.plan.grid, ((rows + side - 1) / side) * ((columns + side - 1) / side));
         EXPECT_EQ(made.plan.block, 256u);
     }
 }

@@ -16,45 +16,65 @@ struct q_nest_type {
 };
 
 extern "C" __global__ void transposed(const T* q_data_x, const T* q_data_y, T* q_data_z, const q_nest_type q_nest) {
-    __shared__ T q_tile_y[32][33];
+    alignas(16) __shared__ T q_tile_y[quern::TilePlaces<T, 32>::count];
     const unsigned int q_column = threadIdx.x % 32, q_line = threadIdx.x / 32;
     for (unsigned int q_tile = blockIdx.x; q_tile < q_nest.steps; q_tile += gridDim.x) {
         const unsigned int q_above_low = q_nest.by_tiles_1.divide(q_tile);
         const unsigned int q_low = (q_tile - q_above_low * q_nest.by_tiles_1.divisor) * 32;
         const unsigned int q_high = q_above_low * 32;
         const T* q_at_x = q_data_x;
-        T q_lanes_x[4];
+        quern::Pack<T, 1> q_pack_x[4];
         const T* q_at_y = q_data_y;
+        quern::Pack<T, 1> q_pack_y[4];
         T* q_at_z = q_data_z;
-        T q_lanes_z[4];
+        quern::Pack<T, 1> q_pack_z[4];
         #pragma unroll
         for (int q_round = 0; q_round < 4; ++q_round) {
-            const unsigned int q_turn = q_line + q_round * 8;
-            const unsigned int q_tq = q_high + q_column, q_tp = q_low + q_turn;
-            if (q_tq < q_nest.extent_0 && q_tp < q_nest.extent_1) {
-                q_tile_y[q_turn][q_column] = quern::at_byte(q_at_y, static_cast<int>(q_tp) * q_nest.y_stride_1)[q_tq];
+            #pragma unroll
+            for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                if (q_high + q_column + q_lane < q_nest.extent_0 && q_low + q_line + q_round * 8 < q_nest.extent_1) {
+                    q_pack_y[q_round][q_lane] = quern::at_byte(q_at_y, static_cast<int>(q_low + q_line + q_round * 8) * q_nest.y_stride_1)[q_high + q_column + q_lane];
+                }
             }
-            const unsigned int q_q = q_high + q_turn, q_p = q_low + q_column;
-            if (q_q < q_nest.extent_0 && q_p < q_nest.extent_1) {
-                q_lanes_x[q_round] = quern::at_byte(q_at_x, static_cast<int>(q_q) * q_nest.x_stride_0)[q_p];
+        }
+        #pragma unroll
+        for (int q_round = 0; q_round < 4; ++q_round) {
+            #pragma unroll
+            for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1) {
+                    q_pack_x[q_round][q_lane] = quern::at_byte(q_at_x, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.x_stride_0)[q_low + q_column + q_lane];
+                }
             }
+        }
+        #pragma unroll
+        for (int q_round = 0; q_round < 4; ++q_round) {
+            q_pack_y[q_round].store(q_tile_y + quern::TilePlaces<T, 32>::at(q_line + q_round * 8, q_column), 0, 1);
         }
         __syncthreads();
         #pragma unroll
         for (int q_round = 0; q_round < 4; ++q_round) {
-            const unsigned int q_turn = q_line + q_round * 8;
-            const unsigned int q_q = q_high + q_turn, q_p = q_low + q_column;
-            if (q_q < q_nest.extent_0 && q_p < q_nest.extent_1) {
-                const T& x = q_lanes_x[q_round];
-                const T& y = q_tile_y[q_column][q_turn];
-                T& z = q_lanes_z[q_round];
-                {
+            #pragma unroll
+            for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1) {
+                    const T& x = q_pack_x[q_round][q_lane];
+                    const T& y = q_tile_y[quern::TilePlaces<T, 32>::at(q_column + q_lane, q_line + q_round * 8)];
+                    T& z = q_pack_z[q_round][q_lane];
+                    {
 #line 1 "operation"
 z = x + y
-#line 55 "transposed.cu"
-                    ;
+#line 66 "transposed.cu"
+                        ;
+                    }
                 }
-                quern::at_byte(q_at_z, static_cast<int>(q_q) * q_nest.z_stride_0)[q_p] = z;
+            }
+        }
+        #pragma unroll
+        for (int q_round = 0; q_round < 4; ++q_round) {
+            #pragma unroll
+            for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1) {
+                    quern::at_byte(q_at_z, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.z_stride_0)[q_low + q_column + q_lane] = q_pack_z[q_round][q_lane];
+                }
             }
         }
         __syncthreads();
