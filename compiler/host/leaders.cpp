@@ -5,13 +5,12 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/thread_values.h"
 #include "compiler/host/waits.h"
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 
 namespace quern::host {
 namespace {
@@ -98,11 +97,7 @@ void keep_leaders_in_step(Program& program) {
         auto& thunk = *kernel.thunk;
         if (!kernel.waits || !meets_in_warps(thunk))
             continue;
-        llvm::FunctionAnalysisManager analyses;
-        llvm::PassBuilder().registerFunctionAnalyses(analyses);
-        llvm::FunctionPassManager passes; // or every value would hide behind a variable
-        passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-        passes.run(thunk, analyses);
+        bring_values_out(thunk);
 
         const auto threads = values_of_the_thread(thunk);
         const llvm::DominatorTree tree(thunk);

@@ -10,8 +10,6 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 
 namespace quern::host {
 namespace {
@@ -87,11 +85,7 @@ void wait_for_stragglers(Program& program) {
         auto& thunk = *kernel.thunk;
         if (!kernel.waits || llvm::none_of(llvm::instructions(thunk), is_barrier))
             continue;
-        llvm::FunctionAnalysisManager analyses;
-        llvm::PassBuilder().registerFunctionAnalyses(analyses);
-        llvm::FunctionPassManager passes; // or every value would hide behind a variable
-        passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-        passes.run(thunk, analyses);
+        bring_values_out(thunk);
 
         auto threads = values_of_the_thread(thunk);
         for (auto& instruction : llvm::instructions(thunk)) // comparisons of them

@@ -5,6 +5,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 
 namespace quern::host {
 namespace {
@@ -26,6 +28,14 @@ bool is_common(const llvm::Value* value, const llvm::SmallPtrSetImpl<llvm::Value
 }
 
 } // namespace
+
+void bring_values_out(llvm::Function& thunk) {
+    llvm::FunctionAnalysisManager analyses;
+    llvm::PassBuilder().registerFunctionAnalyses(analyses);
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.run(thunk, analyses);
+}
 
 bool is_common(const llvm::Value* value, const llvm::SmallPtrSetImpl<llvm::Value*>& threads) {
     llvm::SmallPtrSet<const llvm::Value*, 16> seen;

@@ -5,6 +5,8 @@
 
 namespace quern::host {
 
+// Takes variables apart, behind which a thunk's values would hide.
+void bring_values_out(llvm::Function& thunk);
 // What depends on the thread's own place.
 llvm::SmallPtrSet<llvm::Value*, 32> values_of_the_thread(llvm::Function& thunk);
 // The same for every thread, as far as its computation shows: constants, arguments, counters.

@@ -7,12 +7,12 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/thread_values.h"
 #include "compiler/host/waits.h"
+#include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 namespace quern::host {
 namespace {
@@ -332,11 +332,7 @@ void keep_exchanges_in_step(Program& program) {
         auto& thunk = *kernel.thunk;
         if (thunk.getArg(1)->use_empty())
             continue;
-        llvm::FunctionAnalysisManager analyses;
-        llvm::PassBuilder().registerFunctionAnalyses(analyses);
-        llvm::FunctionPassManager passes; // or every value would hide behind a variable
-        passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-        passes.run(thunk, analyses);
+        bring_values_out(thunk);
 
         const auto threads = values_of_the_thread(thunk);
         if (!Exchanges(thunk, threads).found())
