@@ -269,6 +269,12 @@ void release_buffer(PyObject*, Py_buffer* view) {
 }
 
 std::optional<Array> find_foreign_array(PyObject* object) {
+    if (PyObject_HasAttrString(object, "__cupy_get_ndarray__") != 0) {
+        const py::object given = py::handle(object).attr("__cupy_get_ndarray__")();
+        if (const Array* array = find_array(given.ptr()))
+            return *array;
+        throw TypeError("__cupy_get_ndarray__ must give a quern array");
+    }
     if (const std::optional<py::dict> interface =
             find_interface(object, "__cuda_array_interface__"))
         return import_interface(*interface, object, true);

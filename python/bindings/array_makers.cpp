@@ -177,6 +177,8 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
 py::object make_array(const py::object& value, const Wanted& wanted) {
     if (find_array(value.ptr()) != nullptr)
         return from_array(value, wanted);
+    if (py::hasattr(value, "__cupy_get_ndarray__"))
+        return make_array(value.attr("__cupy_get_ndarray__")(), wanted);
     if (!py::isinstance<py::array>(value) && py::hasattr(value, "__cuda_array_interface__"))
         if (std::optional<Array> foreign = find_foreign_array(value.ptr())) {
             PyObject* view = wrap_view(std::move(*foreign), value.ptr());

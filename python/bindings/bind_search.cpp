@@ -53,16 +53,8 @@ void bind_search(py::module_& module) {
         },
         py::arg("a"), py::arg("firsts"), py::arg("inverse"), py::arg("counts"), py::arg("one_nan"));
     module.def(
-        "_keep",
-        [](const Array& values, const Array& mask) { return done(keep(values, mask, drop_gil)); },
-        py::arg("values"), py::arg("mask"));
-    module.def(
         "_lonely", [](const Array& sorted) { return done(lonely(sorted, drop_gil)); },
         py::arg("sorted"));
-    module.def(
-        "_gather",
-        [](const Array& from, const Array& places) { return done(gather(from, places, drop_gil)); },
-        py::arg("source"), py::arg("places"));
     module.def(
         "_count",
         [](const Array& x, std::int64_t count, const py::object& edges, double scale,

@@ -451,6 +451,7 @@ bool is_operand(PyObject* object) {
         PyLong_Check(object) || PyComplex_Check(object))
         return true;
     return PyObject_HasAttrString(object, "__cuda_array_interface__") != 0 ||
+           PyObject_HasAttrString(object, "__cupy_get_ndarray__") != 0 ||
            py::isinstance<py::array>(object) || PyList_Check(object) || PyTuple_Check(object);
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from quern._core import _contract, ndarray
 from quern._manipulation import diagonal, transpose
-from quern._products import operands as arrays_of
+from quern._operands import operands as arrays_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -262,7 +262,7 @@ def _edges(
             )
         first, last = _outer(a, range)
         if range is not None:
-            a = _core._keep(a, (a >= first) & (a <= last))
+            a = a[(a >= first) & (a <= last)]
         count = _bins_by_rule(a, bins, (float(first), float(last)))
     elif np.ndim(bins) == 0:
         try:

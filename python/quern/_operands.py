@@ -14,7 +14,7 @@ from quern._creation import asarray, full
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from quern._core import ndarray
+    from quern._core import DeviceLike, ndarray
 
 ufuncs: dict[str, Callable[..., ndarray]] = {**_core.ufuncs, **_core.wrapped_ufuncs}
 """The ufuncs by name, `clip` and `where` of three inputs among them, for functions that have one array as result."""
@@ -25,20 +25,27 @@ __all__ = [
     "host_array",
     "normalize_axis_index",
     "normalize_axis_tuple",
+    "operands",
     "safe_index",
     "ufuncs",
 ]
 
 
-def as_array(value: object) -> ndarray:
-    """`value` if it is a quern array; lists, tuples and scalars as one. NumPy's arrays are refused, as ufuncs do."""
+def as_array(value: object, device: DeviceLike = None) -> ndarray:
+    """`value` if it is a quern array; lists, tuples and scalars as one, on `device`. NumPy's arrays are refused."""
     if isinstance(value, _core.ndarray):
         return value
     if isinstance(value, np.ndarray):
         raise TypeError(f"Unsupported type {type(value)}: make an array with quern.asarray()")
     if isinstance(value, (bool, int, float, complex, np.generic)):
-        return full((), value)  # a fill, where an upload would wait
-    return asarray(value)
+        return full((), value, device=device)  # a fill, where an upload would wait
+    return asarray(value, device=device)
+
+
+def operands(*values: object) -> list[ndarray]:
+    """Arrays of the values as `as_array` makes them, on the device of the first that is an array already."""
+    device = next((x.device for x in values if isinstance(x, _core.ndarray)), None)
+    return [as_array(x, device) for x in values]
 
 
 def as_arrays(values: Iterable[object]) -> list[ndarray]:

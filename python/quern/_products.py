@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quern._core import ElementwiseKernel, _contract, _dot, _matmul, _tensordot, ndarray
-from quern._creation import asarray, empty
+from quern import _core
+from quern._core import _contract, _dot, _matmul, _tensordot
+from quern._creation import empty
 from quern._manipulation import moveaxis
+from quern._operands import operands
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from quern._core import Device
+    from quern._core import ElementwiseKernel, ndarray
 
 __all__ = [
     "cross",
@@ -30,17 +33,6 @@ __all__ = [
     "vecdot",
     "vecmat",
 ]
-
-
-def operands(*values: Any) -> list[ndarray]:
-    """Arrays of the values, on the device of the first that is an array already."""
-    device: Device | None = next((x.device for x in values if isinstance(x, ndarray)), None)
-    made = []
-    for x in values:
-        if isinstance(x, np.ndarray):
-            raise TypeError(f"Unsupported type {type(x)}: make an array with quern.asarray(x)")
-        made.append(x if isinstance(x, ndarray) else asarray(x, device=device))
-    return made
 
 
 def _moved(
@@ -60,13 +52,14 @@ def _moved(
     return moveaxis(a, entries[0], last[0]), moveaxis(b, entries[1], last[1]), entries[2]
 
 
-def _checked_casting(a: ndarray, b: ndarray, dtype: Any, casting: str) -> None:
+def _check_casting(a: ndarray, b: ndarray, dtype: Any, casting: str) -> None:
     if dtype is None:
         return
     for k, x in enumerate((a, b)):
         if not np.can_cast(x.dtype, np.dtype(dtype), casting):  # type: ignore[arg-type]
-            raise np._core._exceptions._UFuncInputCastingError(  # type: ignore[attr-defined]
-                np.matmul, casting, x.dtype, np.dtype(dtype), k
+            raise TypeError(
+                f"Cannot cast ufunc 'matmul' input {k} from {x.dtype!r} to {np.dtype(dtype)!r} with casting rule "
+                f"{casting!r}"
             )
 
 
@@ -92,7 +85,7 @@ def matmul(
     """
     a, b = operands(x1, x2)
     given = out[0] if isinstance(out, tuple) else out
-    _checked_casting(a, b, dtype, casting)
+    _check_casting(a, b, dtype, casting)
     if axes is None:
         return _matmul(a, b, given, dtype)
     core = (min(a.ndim, 2), min(b.ndim, 2), max(min(a.ndim, 2) + min(b.ndim, 2) - 2, 0))
@@ -231,15 +224,21 @@ def kron(a: Any, b: Any) -> ndarray:
     return pairs.reshape(tuple(m * n for m, n in zip(a.shape, b.shape, strict=True)))
 
 
-_cross_kernel = ElementwiseKernel(
-    "T a0, T a1, T a2, T b0, T b1, T b2",
-    "T c0, T c1, T c2",
-    "c0 = a1 * b2 - a2 * b1; c1 = a2 * b0 - a0 * b2; c2 = a0 * b1 - a1 * b0",
-    "quern_cross",
-)
-_cross_plane_kernel = ElementwiseKernel(
-    "T a0, T a1, T b0, T b1", "T c", "c = a0 * b1 - a1 * b0", "quern_cross_plane"
-)
+@functools.cache
+def _cross_kernel() -> ElementwiseKernel:
+    return _core.ElementwiseKernel(
+        "T a0, T a1, T a2, T b0, T b1, T b2",
+        "T c0, T c1, T c2",
+        "c0 = a1 * b2 - a2 * b1; c1 = a2 * b0 - a0 * b2; c2 = a0 * b1 - a1 * b0",
+        "quern_cross",
+    )
+
+
+@functools.cache
+def _cross_plane_kernel() -> ElementwiseKernel:
+    return _core.ElementwiseKernel(
+        "T a0, T a1, T b0, T b1", "T c", "c = a0 * b1 - a1 * b0", "quern_cross_plane"
+    )
 
 
 def cross(
@@ -268,10 +267,10 @@ def cross(
     parts = [[x[..., k] for k in range(x.shape[-1])] for x in (a, b)]
     if a.shape[-1] == b.shape[-1] == 2:
         made = empty(shape, dtype, device=a.device)
-        _cross_plane_kernel(*parts[0], *parts[1], made)
+        _cross_plane_kernel()(*parts[0], *parts[1], made)
         return made
     zero = dtype.type(0)
     given = [x if len(x) == 3 else [*x, zero] for x in parts]
     result = empty((*shape, 3), dtype, device=a.device)
-    _cross_kernel(*given[0], *given[1], *(result[..., k] for k in range(3)))
+    _cross_kernel()(*given[0], *given[1], *(result[..., k] for k in range(3)))
     return moveaxis(result, -1, axisc)

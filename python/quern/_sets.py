@@ -141,11 +141,11 @@ def intersect1d(
     a, a_places = _places(one, assume_unique)
     b, b_places = _places(two, assume_unique)
     mask = _core._is_in(b, a, False)
-    found = _core._keep(a, mask)
+    found = a[mask]
     if not return_indices:
         return found
     at = _core._search_sorted(b, found, False)
-    return found, _core._keep(a_places, mask), _core._gather(b_places, at)
+    return found, a_places[mask], b_places[at]
 
 
 def setdiff1d(ar1: ndarray, ar2: ndarray, assume_unique: bool = False) -> ndarray:
@@ -155,7 +155,7 @@ def setdiff1d(ar1: ndarray, ar2: ndarray, assume_unique: bool = False) -> ndarra
     """
     ar1 = asarray(ar1)
     values = _row(ar1) if assume_unique else unique(ar1)
-    return _core._keep(values, isin(values, ar2, invert=True))
+    return values[isin(values, ar2, invert=True)]
 
 
 def setxor1d(ar1: ndarray, ar2: ndarray, assume_unique: bool = False) -> ndarray:
@@ -164,7 +164,7 @@ def setxor1d(ar1: ndarray, ar2: ndarray, assume_unique: bool = False) -> ndarray
     if not assume_unique:
         one, two = unique(one), unique(two)
     both = sort(concatenate([one, two]))
-    return _core._keep(both, _core._lonely(both))
+    return both[_core._lonely(both)]
 
 
 def union1d(ar1: ndarray, ar2: ndarray) -> ndarray:
@@ -204,15 +204,15 @@ def _unique_slices(
     rows = ascontiguousarray(moved).reshape(count, moved.size // count if count else 0)
     # Slices of nothing are all alike.
     order = lexsort(rows.T[::-1]) if rows.size else arange(count, device=ar.device)
-    ordered = _core._gather(rows, order) if rows.size else rows
+    ordered = rows[order] if rows.size else rows
     heads = full(count, True, dtype=bool, device=ar.device)
     heads[1:] = (ordered[1:] != ordered[:-1]).any(axis=1) if rows.size else False
-    begins = _core._keep(arange(count, device=ar.device), heads)
-    firsts = _core._gather(order, begins)
-    values = _core._gather(ascontiguousarray(moved), firsts)
+    begins = arange(count, device=ar.device)[heads]
+    firsts = order[begins]
+    values = moved[firsts]
     inverse = counts = None
     if return_inverse:
-        inverse = _core._gather(heads.cumsum() - 1, _core._argsort(order, -1))
+        inverse = (heads.cumsum() - 1)[_core._argsort(order, -1)]
     if return_counts:
         ends = zeros(begins.size, "i8", device=ar.device)
         ends[:-1] = begins[1:]

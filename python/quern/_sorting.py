@@ -137,7 +137,7 @@ def lexsort(keys: ndarray | Sequence[ndarray], axis: int = -1) -> ndarray:
         flat.append(_rows_of(flat[0], length))
     places = _core._sort_with_places(flat[0])[1]
     for key in flat[1:]:
-        places = _core._sort_with_places(_core._gather(key, places), places)[1]
+        places = _core._sort_with_places(key[places], places)[1]
     if len(flat) > len(given):
         places = places - flat[-1] * length
     found: ndarray = moveaxis(places.reshape(moved), -1, axis)

@@ -140,39 +140,9 @@ Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait) {
     return made;
 }
 
-Array keep(const Array& values, const Array& mask, OnWait on_wait) {
-    if (values.size() == 0)
-        return make(values, values.dtype(), Dims{0});
-    const Ordinals ordinals = number_true(mask, on_wait);
-    Array kept = make(values, values.dtype(), Dims{ordinals.total});
-    const Argument args[] = {Argument::of(values),
-                             Argument::of(mask),
-                             Argument::of(ordinals.upto),
-                             Argument(),
-                             number(values.size()),
-                             Argument::of(kept),
-                             Argument(),
-                             Argument(),
-                             Argument()};
-    run_sets(values, values.size(), "quern_keep", args, on_wait);
-    return kept;
-}
-
 Array lonely(const Array& sorted, OnWait on_wait) {
     return sorted.size() == 0 ? make(sorted, DType::boolean, sorted.shape())
                               : heads_of(sorted, false, true, on_wait);
-}
-
-Array gather(const Array& from, const Array& places, OnWait on_wait) {
-    Dims shape = from.shape();
-    shape[0] = places.size();
-    Array made = make(from, from.dtype(), shape);
-    if (made.size() == 0)
-        return made;
-    const Argument args[] = {Argument::of(from), Argument::of(places), number(made.size()),
-                             number(made.size() / places.size()), Argument::of(made)};
-    run_sets(from, made.size(), "quern_gather", args, on_wait);
-    return made;
 }
 
 } // namespace quern

@@ -29,11 +29,7 @@ struct DistinctCall {
 };
 [[nodiscard]] Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait = nullptr);
 
-// The elements where `mask` (bool) is true. One synchronisation, for their number.
-[[nodiscard]] Array keep(const Array& values, const Array& mask, OnWait on_wait = nullptr);
 // Which elements of the sorted `a` have no neighbour like them.
 [[nodiscard]] Array lonely(const Array& sorted, OnWait on_wait = nullptr);
-// Rows (all axes of `from` but the first, in C order) at `places` (int64, all within).
-[[nodiscard]] Array gather(const Array& from, const Array& places, OnWait on_wait = nullptr);
 
 } // namespace quern

@@ -36,12 +36,3 @@ extern "C" __global__ void quern_keep(const QUERN_T0* values, const bool* heads,
 extern "C" __global__ void quern_runs(const long long* begins, const long long kept, const long long count, long long* counts) {
     QUERN_EACH(k, kept) counts[k] = (k + 1 < kept ? begins[k + 1] : count) - begins[k];
 }
-
-// Rows of `width` elements: to[k] = from[places[k]].
-extern "C" __global__ void quern_gather(const QUERN_T0* from, const long long* places, const long long count, const long long width,
-                                        QUERN_T0* to) {
-    QUERN_EACH(k, count) {
-        const long long row = k / width;
-        to[k] = from[places[row] * width + (k - row * width)];
-    }
-}
