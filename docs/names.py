@@ -31,10 +31,15 @@ DIFFERS = {
     "geterr": "NumPy's own: kernels report no floating-point errors",
     "interp": "without `period`",
     "iscomplexobj": "lists are taken, NumPy arrays are not",
+    "lib": "stride_tricks alone",
     "load": "no memory maps; .npz files give quern arrays",
     "piecewise": "functions need elements chosen by mask, which waits",
     "r_": "without NumPy's matrices",
     "seterr": "NumPy's own: kernels report no floating-point errors",
+    "polydiv": "the host divides",
+    "polyfit": "the host solves, with NumPy's LAPACK",
+    "polynomial": "functions of coefficients; the classes come later",
+    "roots": "the host solves, with NumPy's LAPACK",
     "vectorize": "the function runs on the host; CuPy compiles it",
 }
 """Names that are here and behave otherwise than NumPy's in more than a 0-d array for a scalar."""
@@ -49,6 +54,10 @@ OWNERS = {
 }
 
 REFUSED_MEMBERS = {
+    **dict.fromkeys(
+        ("broadcast.index", "broadcast.iters", "broadcast.reset"),
+        "elements of a device are not visited one by one",
+    ),
     "ndarray.ctypes": "memory of a device is not ctypes' to touch: use data.ptr",
     "ndarray.getfield": "quern has no structured dtypes",
     "ndarray.setfield": "quern has no structured dtypes",

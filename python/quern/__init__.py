@@ -77,7 +77,7 @@ from numpy import (
     ushort,
 )
 
-from quern import _core, cache, cuda, exceptions, fft, linalg, random, typing, x
+from quern import _core, cache, cuda, exceptions, fft, lib, linalg, polynomial, random, typing, x
 from quern._absent import absent_attribute as _absent_attribute
 from quern._apply import apply_along_axis, apply_over_axes, piecewise, vectorize
 from quern._bits import packbits, unpackbits
@@ -97,6 +97,7 @@ from quern._core import (
     ndarray,
     ufunc,
 )
+from quern._covariance import corrcoef, cov
 from quern._creation import (
     arange,
     array,
@@ -269,6 +270,19 @@ from quern._order import (
 )
 from quern._packages import package_folders as _package_folders
 from quern._padding import pad
+from quern._polynomials import (
+    poly,
+    poly1d,
+    polyadd,
+    polyder,
+    polydiv,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
+)
 from quern._printing import (
     array2string,
     array_repr,
@@ -395,7 +409,9 @@ __all__ = [
     "trace",
     "typing",
     "fft",
+    "lib",
     "linalg",
+    "polynomial",
     "random",
     "CompileError",
     "Device",
@@ -599,6 +615,19 @@ __all__ = [
     "interp",
     "trapezoid",
     "unwrap",
+    "corrcoef",
+    "cov",
+    "poly",
+    "poly1d",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+    "roots",
     "angle",
     "around",
     "clip",

@@ -30,9 +30,7 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("longdouble", "clongdouble", "float96", "float128"), _WIDER),
     **dict.fromkeys(("complex192", "complex256"), _WIDER),
     **dict.fromkeys(("nditer", "nested_iters", "ndenumerate"), _ITERATION),
-    **dict.fromkeys(
-        ("memmap", "get_include", "info", "show_runtime", "test", "core", "lib"), _HOST
-    ),
+    **dict.fromkeys(("memmap", "get_include", "info", "show_runtime", "test", "core"), _HOST),
     **dict.fromkeys(("ctypeslib", "f2py", "testing", "dtypes", "getbufsize", "setbufsize"), _HOST),
     **dict.fromkeys(("seterrcall", "geterrcall", "sctypeDict", "ScalarType", "typecodes"), _HOST),
     **dict.fromkeys(("emath", "scimath", "DataSource", "tracemalloc_domain"), _HOST),
@@ -74,5 +72,7 @@ def later_module(module: str, name: str) -> AttributeError:
 
     said = f"module 'quern.{module}' has no attribute {name!r}"
     if not name.startswith("_") and hasattr(importlib.import_module(f"numpy.{module}"), name):
-        return AttributeError(f"{said} yet: numpy.{module} is planned as a whole and comes later")
+        return AttributeError(
+            f"{said} yet: it is planned, and comes later with numpy.{module}'s rest"
+        )
     return AttributeError(said)

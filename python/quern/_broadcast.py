@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from quern._manipulation import broadcast_shapes, broadcast_to
-from quern._operands import as_array
+from quern._operands import operands
 
 if TYPE_CHECKING:
     from quern._core import ndarray
@@ -21,10 +21,36 @@ class broadcast:
     """
 
     def __init__(self, *arrays: object) -> None:
-        given = [as_array(a) for a in arrays]
-        self.shape: tuple[int, ...] = broadcast_shapes(*(a.shape for a in given))
-        self.size: int = math.prod(self.shape)
-        self.nd: int = len(self.shape)
-        self.ndim: int = self.nd
-        self.numiter: int = len(given)
-        self.values: tuple[ndarray, ...] = tuple(broadcast_to(a, self.shape) for a in given)
+        given = operands(*arrays)
+        self._shape: tuple[int, ...] = broadcast_shapes(*(a.shape for a in given))
+        self._values = tuple(broadcast_to(a, self._shape) for a in given)
+
+    @property
+    def values(self) -> tuple[ndarray, ...]:
+        """Each argument, as a view of the whole shape."""
+        return self._values
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What the arguments' shapes broadcast to."""
+        return self._shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements of that shape."""
+        return math.prod(self._shape)
+
+    @property
+    def nd(self) -> int:
+        """The number of axes of that shape."""
+        return len(self._shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes of that shape."""
+        return self.nd
+
+    @property
+    def numiter(self) -> int:
+        """The number of arguments."""
+        return len(self._values)

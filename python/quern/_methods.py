@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quern import _core, _elementwise, _files, _sorting
+from quern._creation import asarray
 from quern._flat import flat
 from quern._indexing import choose
 from quern._matrices import trace
 from quern._operands import ufuncs
 from quern._rearranging import repeat
+from quern.x import scatter_add, scatter_max, scatter_min
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quern._core import ndarray
+    from quern._core import DeviceLike, Stream, ndarray
 
 __all__ = ["attach"]
 
@@ -95,6 +98,12 @@ def _partition(
     _core._sort_in_place(self, axis)
 
 
+def _to_device(self: ndarray, device: DeviceLike, /, *, stream: Stream | None = None) -> ndarray:
+    """This array if it is on `device`, else a copy there, made in `stream` or the current one."""
+    with stream if stream is not None else nullcontext():
+        return asarray(self, device=device)
+
+
 def attach() -> None:
     """Give ndarray the methods above."""
     methods = {
@@ -113,8 +122,12 @@ def attach() -> None:
         "partition": _partition,
         "repeat": _repeat,
         "round": _round,
+        "scatter_add": scatter_add,
+        "scatter_max": scatter_max,
+        "scatter_min": scatter_min,
         "searchsorted": _sorting.searchsorted,
         "sort": _sort,
+        "to_device": _to_device,
         "tofile": _files.tofile,
         "trace": _trace,
     }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from functions.compare import agree, to_quern
 
 import quern
 
@@ -137,6 +138,43 @@ def test_broadcast(device, make):
     assert [value.shape for value in ours.values] == [(3, 4)] * 3
     with pytest.raises(ValueError, match="broadcast"):
         quern.broadcast(quern.zeros(3), quern.zeros(4))
+
+
+def test_strided_views(device, make):
+    tricks = quern.lib.stride_tricks
+    a = make((4, 6), "f")
+    b = to_quern(a)
+    for shape, strides in (((3, 3), (4, 8)), ((2, 5), (0, 4)), (None, None), ((), ())):
+        view = tricks.as_strided(b, shape, strides)
+        agree(view, np.lib.stride_tricks.as_strided(a, shape, strides))
+        assert quern.shares_memory(view, b)
+    assert tricks.as_strided(b, (2,), (4,)).flags.writeable
+    for window, axis in ((3, 1), ((2, 2), None), ((2, 3), (1, 1)), ((4, 1), (0, -1)), (0, 0)):
+        for x in (a, a[:, ::-2]):
+            y = to_quern(x) if x is a else b[:, ::-2]
+            windows = np.lib.stride_tricks.sliding_window_view
+            if window == (2, 3) and x is not a:
+                continue
+            agree(tricks.sliding_window_view(y, window, axis), windows(x, window, axis))
+    assert not tricks.sliding_window_view(b, 2, 0).flags.writeable
+    assert tricks.sliding_window_view(b, 2, 0, writeable=True).flags.writeable
+    for window, axis in ((7, 1), (-1, 0), ((1, 1), 0), (1, None)):
+        with pytest.raises(ValueError, match="window"):
+            tricks.sliding_window_view(b, window, axis)
+
+
+def test_methods_of_devices(device):
+    a = quern.zeros(4)
+    a.scatter_add(quern.array([1, 1, 3]), 2.0)
+    agree(a, np.array([0, 4.0, 0, 2]))
+    a.scatter_max(quern.array([0, 1]), quern.array([5.0, 1.0]))
+    a.scatter_min(slice(2, None), 1.0)
+    agree(a, np.array([5, 4.0, 0, 1]))
+    assert a.to_device(a.device) is a
+    there = a.to_device("cpu", stream=None)
+    assert there.device == quern.Device("cpu")
+    agree(there, a.get())
+    agree(a.to_device(device, stream=quern.cuda.Stream()), a.get())
 
 
 def test_functions_of_numpy_come_here(device):
