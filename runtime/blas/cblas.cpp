@@ -19,19 +19,26 @@ namespace {
 
 constexpr int row_major = 101, as_it_is = 111, transposed = 112;
 
-// cblas_?gemm with integers of 32 or 64 bits; factors by value for real dtypes, by address for
-// complex ones.
+// cblas_?gemm and cblas_?gemv with integers of 32 or 64 bits; factors by value for real dtypes, by
+// address for complex ones.
 template <class Int, class Factor, class Item>
 using Function = void (*)(int, int, int, Int, Int, Int, Factor, const Item*, Int, const Item*, Int,
                           Factor, Item*, Int);
+template <class Int, class Factor, class Item>
+using VectorFunction = void (*)(int, int, Int, Int, Factor, const Item*, Int, const Item*, Int,
+                                Factor, Item*, Int);
+
+// Of one dtype: a matrix by a matrix, and by a vector.
+struct Functions {
+    void* matrix = nullptr;
+    void* vector = nullptr;
+    [[nodiscard]] bool whole() const { return matrix != nullptr && vector != nullptr; }
+};
 
 struct Blas {
     std::string path;
     bool wide = false; // integers of 64 bits
-    void* s = nullptr;
-    void* d = nullptr;
-    void* c = nullptr;
-    void* z = nullptr;
+    Functions s, d, c, z;
 };
 
 struct Spelling {
@@ -44,12 +51,14 @@ constexpr std::array spellings{Spelling{"scipy_cblas_", "64_", true},
 
 bool bind(Blas& blas, const Library& library) {
     for (const Spelling& spelling : spellings) {
-        const auto find = [&](const char* name) {
-            return library.symbol(join(spelling.before, name, spelling.after).c_str());
+        const auto find = [&](char letter) {
+            const auto named = [&](const char* name) {
+                return library.symbol(join(spelling.before, letter, name, spelling.after).c_str());
+            };
+            return Functions{named("gemm"), named("gemv")};
         };
-        blas = {library.path(), spelling.wide, find("sgemm"),
-                find("dgemm"),  find("cgemm"), find("zgemm")};
-        if (blas.s != nullptr && blas.d != nullptr && blas.c != nullptr && blas.z != nullptr)
+        blas = {library.path(), spelling.wide, find('s'), find('d'), find('c'), find('z')};
+        if (blas.s.whole() && blas.d.whole() && blas.c.whole() && blas.z.whole())
             return true;
     }
     return false;
@@ -84,21 +93,49 @@ const Blas* find_blas() {
     return found;
 }
 
+template <class Item> Item* at(const GemmMatrix& matrix, std::int64_t offset) {
+    return reinterpret_cast<Item*>(matrix.address) + offset;
+}
+int side(const GemmMatrix& matrix, bool turned = false) {
+    return matrix.transposed != turned ? transposed : as_it_is;
+}
+
 template <class Int, class Factor, class Item>
-void run(void* function, const Gemm& product, Factor one, Factor zero) {
+void by_matrix(void* function, const Gemm& product, const GemmWalk& walk, Factor one, Factor zero) {
     const auto call = reinterpret_cast<Function<Int, Factor, Item>>(function);
-    const auto at = [&](const GemmMatrix& matrix, std::int64_t offset) {
-        return reinterpret_cast<Item*>(matrix.address) + offset;
-    };
-    const auto side = [](const GemmMatrix& matrix) {
-        return matrix.transposed ? transposed : as_it_is;
-    };
+    call(row_major, side(product.a), side(product.b), static_cast<Int>(product.m),
+         static_cast<Int>(product.n), static_cast<Int>(product.k), one,
+         at<Item>(product.a, walk.a()), static_cast<Int>(product.a.pitch),
+         at<Item>(product.b, walk.b()), static_cast<Int>(product.b.pitch), zero,
+         at<Item>(product.c, walk.c()), static_cast<Int>(product.c.pitch));
+}
+
+// One column: c = a @ b. One row: c' = b' @ a'.
+template <class Int, class Factor, class Item>
+void by_vector(void* function, const Gemm& product, const GemmWalk& walk, Factor one, Factor zero) {
+    const auto call = reinterpret_cast<VectorFunction<Int, Factor, Item>>(function);
+    const bool column = product.n == 1;
+    const GemmMatrix &matrix = column ? product.a : product.b,
+                     &vector = column ? product.b : product.a;
+    const std::int64_t rows = column ? product.m : product.k, // of the matrix, and as it lies
+        columns = column ? product.k : product.n, lying_rows = matrix.transposed ? columns : rows,
+                       lying_columns = matrix.transposed ? rows : columns;
+    const std::int64_t step = vector.transposed == column ? 1 : vector.pitch,
+                       step_c = column ? product.c.pitch : 1;
+    call(row_major, side(matrix, !column), static_cast<Int>(lying_rows),
+         static_cast<Int>(lying_columns), one, at<Item>(matrix, column ? walk.a() : walk.b()),
+         static_cast<Int>(matrix.pitch), at<Item>(vector, column ? walk.b() : walk.a()),
+         static_cast<Int>(step), zero, at<Item>(product.c, walk.c()), static_cast<Int>(step_c));
+}
+
+template <class Int, class Factor, class Item>
+void run(const Functions& functions, const Gemm& product, Factor one, Factor zero) {
+    const bool vector = product.m == 1 || product.n == 1;
     for (GemmWalk walk(product.batch, product.batch.size()); !walk.done(); walk.next())
-        call(row_major, side(product.a), side(product.b), static_cast<Int>(product.m),
-             static_cast<Int>(product.n), static_cast<Int>(product.k), one, at(product.a, walk.a()),
-             static_cast<Int>(product.a.pitch), at(product.b, walk.b()),
-             static_cast<Int>(product.b.pitch), zero, at(product.c, walk.c()),
-             static_cast<Int>(product.c.pitch));
+        if (vector)
+            by_vector<Int, Factor, Item>(functions.vector, product, walk, one, zero);
+        else
+            by_matrix<Int, Factor, Item>(functions.matrix, product, walk, one, zero);
 }
 
 template <class Int> void run(const Blas& blas, const Gemm& product) {

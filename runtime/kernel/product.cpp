@@ -282,12 +282,16 @@ std::optional<DType> library_dtype(const Device& device, DType dtype) {
     return half && has_gemm(device, DType::float32) ? std::optional(DType::float32) : std::nullopt;
 }
 
-bool by_library(const Array& a, const Contraction& work, const ProductCall& call) {
+// A matrix by a vector is the library's on the CPU, of operands that need no conversion; on a GPU a
+// reduction reads as fast.
+bool by_library(const Array& a, const Array& b, const Contraction& work, const ProductCall& call) {
     if (call.conjugate)
         return false;
     const Groups groups = groups_of(work);
     const std::int64_t m = volume(groups.left), n = volume(groups.right), k = volume(groups.summed);
-    if (m < 2 || n < 2)
+    if ((m < 2 && n < 2) ||
+        ((m < 2 || n < 2) && !(a.device().is_cpu() && a.dtype() == work.dtype &&
+                               b.dtype() == work.dtype && has_gemm(a.device(), work.dtype))))
         return false;
     for (const Axis& axis : work.summed)
         if (!axis.in_a || !axis.in_b)
@@ -400,7 +404,7 @@ Array contract(const Array& a, std::span<const int> labels_a, const Array& b,
         fill(out, Scalar::of(false), stream);
         return out;
     }
-    if (by_library(a, work, call)) {
+    if (by_library(a, b, work, call)) {
         multiply_matrices(a, b, work, out, on_wait);
         return out;
     }
@@ -427,7 +431,7 @@ std::string explain_contract(const Array& a, std::span<const int> labels_a, cons
     if (volume(work.kept) == 0)
         return "nothing to do, the result is empty";
     const Groups groups = groups_of(work);
-    if (by_library(a, work, call))
+    if (by_library(a, b, work, call))
         return join(volume(groups.batch), " products (", volume(groups.left), ", ",
                     volume(groups.summed), ") @ (", volume(groups.summed), ", ",
                     volume(groups.right), ") by ", gemm_library(a.device()));

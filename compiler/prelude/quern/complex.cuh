@@ -62,16 +62,16 @@ template <class A, class B> __device__ inline QUERN_BOTH operator/(const complex
     return complex<T>((ar * ratio + ai) * scale, (ai * ratio - ar) * scale);
 }
 template <class A, class B> __device__ inline bool operator==(const complex<A>& a, const complex<B>& b) {
-    return a.real() == b.real() && a.imag() == b.imag();
+    return (a.real() == b.real()) & (a.imag() == b.imag());
 }
 template <class A, class B> __device__ inline bool operator!=(const complex<A>& a, const complex<B>& b) { return !(a == b); }
 // NumPy's order: by the real part, then by the imaginary part.
 template <class A, class B> __device__ inline bool operator<(const complex<A>& a, const complex<B>& b) {
-    return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
+    return (a.real() < b.real()) | ((a.real() == b.real()) & (a.imag() < b.imag()));
 }
 template <class A, class B> __device__ inline bool operator>(const complex<A>& a, const complex<B>& b) { return b < a; }
 template <class A, class B> __device__ inline bool operator<=(const complex<A>& a, const complex<B>& b) {
-    return a.real() < b.real() || (a.real() == b.real() && a.imag() <= b.imag());
+    return (a.real() < b.real()) | ((a.real() == b.real()) & (a.imag() <= b.imag()));
 }
 template <class A, class B> __device__ inline bool operator>=(const complex<A>& a, const complex<B>& b) { return b <= a; }
 

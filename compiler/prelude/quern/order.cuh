@@ -7,7 +7,7 @@ template <class T> __device__ inline bool is_nan(const T& x) { return x != x; }
 template <class T> __device__ inline bool above(const T& a, const T& b) { return a > b; }
 template <class T> __device__ inline bool same(const T& a, const T& b) { return a == b; }
 #ifdef QUERN_HAS_COMPLEX
-template <class T> __device__ inline bool is_nan(const complex<T>& x) { return x.real() != x.real() || x.imag() != x.imag(); }
+template <class T> __device__ inline bool is_nan(const complex<T>& x) { return (x.real() != x.real()) | (x.imag() != x.imag()); }
 template <class T> __device__ inline bool above(const complex<T>& a, const complex<T>& b) { // by real part, then imaginary
     return (a.real() > b.real() && a.imag() == a.imag() && b.imag() == b.imag()) || (a.real() == b.real() && a.imag() > b.imag());
 }

@@ -208,19 +208,18 @@ QUERN_OF_TWO(power, pow, inline) QUERN_OF_TWO(arctan2, atan2, QUERN_SCALAR)
 #undef QUERN_IN_FLOAT
 #undef QUERN_SCALAR
 #undef QUERN_ON_HOST
-// CUDA's is infinite or NaN near the ends of double's range.
+// CUDA's is infinite or NaN near the ends of double's range. Scaled by powers of two the squares stay within it.
 __device__ inline double hypot(double a, double b) {
-    if (::isinf(a) || ::isinf(b)) return __longlong_as_double(0x7ff0000000000000ll);
-    const double far = ::fmax(::fabs(a), ::fabs(b)), near = ::fmin(::fabs(a), ::fabs(b));
-    if (far == 0 || a != a || b != b) return ::fabs(a) + ::fabs(b);
-    const int power = ::ilogb(far);
-    const double x = ::scalbn(far, -power), y = ::scalbn(near, -power);
-    return ::scalbn(::sqrt(::fma(x, x, y * y)), power);
+    const double size = ::fmax(::fabs(a), ::fabs(b));
+    const double scale = size > 0x1p500 ? 0x1p-600 : size < 0x1p-450 ? 0x1p600 : 1.0;
+    const double back = size > 0x1p500 ? 0x1p600 : size < 0x1p-450 ? 0x1p-600 : 1.0;
+    const double x = a * scale, y = b * scale, root = ::sqrt(::fma(x, x, y * y)) * back;
+    return ::isinf(a) | ::isinf(b) ? __longlong_as_double(0x7ff0000000000000ll) : root;
 }
 __device__ inline float hypot(float a, float b) {
     const double x = a, y = b;
-    if (::isinf(a) || ::isinf(b)) return __int_as_float(0x7f800000);
-    return static_cast<float>(::sqrt(x * x + y * y)); // neither too large nor too small for double
+    const float root = static_cast<float>(::sqrt(x * x + y * y)); // neither too large nor too small for double
+    return ::isinf(a) | ::isinf(b) ? __int_as_float(0x7f800000) : root;
 }
 __device__ inline float nextafter(float a, float b) { return ::nextafter(a, b); }
 __device__ inline double nextafter(double a, double b) { return ::nextafter(a, b); }
@@ -267,14 +266,14 @@ QUERN_OF complex<T> reciprocal(QUERN_Z a) {
 }
 QUERN_OF complex<T> conjugate(QUERN_Z a) { return complex<T>(a.real(), -a.imag()); }
 QUERN_OF complex<T> rint(QUERN_Z a) { return complex<T>(::rint(a.real()), ::rint(a.imag())); }
-QUERN_OF bool is_infinite(QUERN_Z a) { return ::isinf(a.real()) || ::isinf(a.imag()); }
-QUERN_OF bool is_finite(QUERN_Z a) { return ::isfinite(a.real()) && ::isfinite(a.imag()); }
-QUERN_OF bool has_nan(QUERN_Z a, QUERN_Z b) { return a.imag() != a.imag() || b.imag() != b.imag(); }
+QUERN_OF bool is_infinite(QUERN_Z a) { return ::isinf(a.real()) | ::isinf(a.imag()); }
+QUERN_OF bool is_finite(QUERN_Z a) { return ::isfinite(a.real()) & ::isfinite(a.imag()); }
+QUERN_OF bool has_nan(QUERN_Z a, QUERN_Z b) { return (a.imag() != a.imag()) | (b.imag() != b.imag()); }
 QUERN_OF bool less(QUERN_Z a, QUERN_Z b) {
-    return (a.real() < b.real() && !has_nan(a, b)) || (a.real() == b.real() && a.imag() < b.imag());
+    return ((a.real() < b.real()) & !has_nan(a, b)) | ((a.real() == b.real()) & (a.imag() < b.imag()));
 }
 QUERN_OF bool less_equal(QUERN_Z a, QUERN_Z b) {
-    return (a.real() < b.real() && !has_nan(a, b)) || (a.real() == b.real() && a.imag() <= b.imag());
+    return ((a.real() < b.real()) & !has_nan(a, b)) | ((a.real() == b.real()) & (a.imag() <= b.imag()));
 }
 QUERN_OF complex<T> power(QUERN_Z a, QUERN_Z b) { return ::pow(a, b); }
 QUERN_OF complex<T> exp2(QUERN_Z a) {
