@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.bench.cold import cold_rows, cupy_cold
+from tests.bench.cold_script import script_rows
 from tests.bench.device_raw import launch_rows
 from tests.bench.floor import Floor
 from tests.bench.measure import Row, Sample, alternate, call_us, have
@@ -252,7 +253,7 @@ def start_rows() -> list[Row]:
         )
         for row, sample in zip(rows[:5], theirs, strict=True):
             row.peers["CuPy"] = sample
-    return rows
+    return rows + script_rows(SECTION, "cuda", (600, 150))
 
 
 def main() -> None:
