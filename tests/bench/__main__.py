@@ -25,6 +25,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "array-cpu": ("cpu", ONE_THREAD),
     "device": ("cuda", {}),
     "reductions": ("cuda", {}),
+    "array-gpu": ("cuda", {}),
 }
 
 
