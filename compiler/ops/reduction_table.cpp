@@ -152,14 +152,12 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         const auto type = [&](const std::string& own) {
             return complex ? join("quern::OfParts<", own, ">") : own;
         };
-        const std::string kept =
-            lanes ? join("quern::Twofold<", number, ">")
-                  : std::string(types.result == DType::float32 ? "double" : number);
-        types.accumulator = type(join("quern::Moments<", number, ", ", kept, ">"));
-        const std::uint32_t kept_bytes = lanes                            ? 16
-                                         : types.result == DType::float32 ? 8
-                                                                          : row(part).bytes;
-        types.accumulator_bytes = (complex ? 2 : 1) * (8 + 2 * kept_bytes);
+        const DType kept = lanes || types.result == DType::float32 ? DType::float64 : part;
+        const std::string_view digits = row(kept).spelling;
+        types.accumulator =
+            type(join("quern::Moments<", number, ", ",
+                      lanes ? join("quern::Twofold<", digits, ">") : std::string(digits), ">"));
+        types.accumulator_bytes = (complex ? 2 : 1) * (8 + (lanes ? 4 : 2) * row(kept).bytes);
         const std::string_view value = row(accumulating(types.result)).spelling;
         types.inner = type(value == number ? join("quern::Shifted<", number, ">")
                                            : join("quern::Shifted<", number, ", ", value, ">"));

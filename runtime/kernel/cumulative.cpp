@@ -4,6 +4,7 @@
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/given_output.h"
 
 #include <algorithm>
 
@@ -71,11 +72,7 @@ Scanned prepare(ScanOp op, const Array& a, const CumulativeCall& call) {
     if (call.out != nullptr) {
         if (!(call.out->shape() == shape))
             throw ValueError("provided out is the wrong size for the accumulation.");
-        if (!call.out->writable())
-            throw ValueError("output array is read-only");
-        if (&call.out->device() != &a.device())
-            throw ValueError(join("out is on ", call.out->device().name(), ", the array on ",
-                                  a.device().name(), "; give an output on the same device"));
+        check_given_output(*call.out, a.device());
     }
     Array result = call.out != nullptr && call.out->dtype() == dtype ? *call.out : make(dtype);
     Array target = result;

@@ -8,6 +8,7 @@
 #include "runtime/array/views.h"
 #include "runtime/blas/gemm.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/given_output.h"
 #include "runtime/kernel/reduction.h"
 #include "runtime/kernel/ufunc.h"
 #include "runtime/kernel/waiting.h"
@@ -99,21 +100,6 @@ Contraction resolve(const Array& a, std::span<const int> labels_a, const Array& 
                      ? call.out->strides()
                      : dense_strides(made.shape, bytes_of(made.dtype));
     return made;
-}
-
-void check_out(const Array& out, const Array& a, const Contraction& work) {
-    if (!(out.shape() == work.shape))
-        throw ValueError(join("out is ", format_shape(out.shape()), ", the result is ",
-                              format_shape(work.shape), ": give an out of exactly that shape"));
-    if (!out.writable())
-        throw ValueError("output array is read-only");
-    if (&out.device() != &a.device())
-        throw ValueError(join("out is on ", out.device().name(), ", the operands on ",
-                              a.device().name(), "; give an output on the same device"));
-    if (!can_cast(work.dtype, out.dtype(), Casting::same_kind))
-        throw TypeError(join("Cannot cast the result from dtype('", row(work.dtype).name,
-                             "') to dtype('", row(out.dtype()).name,
-                             "') with casting rule 'same_kind': give out= of another dtype"));
 }
 
 Array view(const Array& array, std::span<const Axis> axes, std::int64_t Axis::*step) {
@@ -395,7 +381,7 @@ Array contract(const Array& a, std::span<const int> labels_a, const Array& b,
     const Contraction work = resolve(a, labels_a, b, labels_b, labels, call);
     const CUstream stream = current_stream(a.device());
     if (call.out != nullptr)
-        check_out(*call.out, a, work);
+        check_given_output(*call.out, a.device(), work.shape, work.dtype);
     Array out =
         call.out != nullptr ? *call.out : Array::empty(a.device(), work.dtype, work.shape, stream);
     if (out.size() == 0)

@@ -5,6 +5,7 @@
 #include "compiler/base/text.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/given_output.h"
 
 #include <memory>
 #include <vector>
@@ -72,22 +73,6 @@ SelectCall select_call(const QuantileCall& call, CUstream stream) {
     return made;
 }
 
-void check_out(const Array& a, const QuantileCall& call, const Dims& shape) {
-    const Array& out = *call.out;
-    if (!(out.shape() == shape))
-        throw ValueError(join("out is ", format_shape(out.shape()), ", the result is ",
-                              format_shape(shape), ": give an out of exactly that shape"));
-    if (!out.writable())
-        throw ValueError("output array is read-only");
-    if (&out.device() != &a.device())
-        throw ValueError(join("out is on ", out.device().name(), ", the array on ",
-                              a.device().name(), "; give an output on the same device"));
-    if (!can_cast(call.result, out.dtype(), Casting::same_kind))
-        throw TypeError(join("Cannot cast the result from dtype('", row(call.result).name,
-                             "') to dtype('", row(out.dtype()).name,
-                             "') with casting rule 'same_kind': give out= of another dtype"));
-}
-
 } // namespace
 
 Array quantile(const Array& a, const Array& q, const QuantileCall& call,
@@ -95,7 +80,7 @@ Array quantile(const Array& a, const Array& q, const QuantileCall& call,
     const CUstream stream = current_stream(a.device());
     const Rows rows = rows_of(a, q, call, stream, true);
     if (call.out != nullptr)
-        check_out(a, call, rows.result);
+        check_given_output(*call.out, a.device(), rows.result, call.result);
     const std::int64_t count = rows.array.shape()[0];
     if (count * q.size() > 0 && rows.array.shape()[1] == 0)
         throw Error(ErrorKind::index, "index -1 is out of bounds for axis 0 with size 0");

@@ -6,6 +6,7 @@
 #include "runtime/array/views.h"
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/given_output.h"
 
 #include <algorithm>
 #include <map>
@@ -96,11 +97,7 @@ Array target_for(const Array& array, const Array* out, DType dtype, const Dims& 
     if (!(out->shape() == shape))
         throw ValueError(join("output parameter has shape ", format_shape(out->shape()),
                               ", the result has ", format_shape(shape)));
-    if (!out->writable())
-        throw ValueError("output array is read-only");
-    if (&out->device() != &array.device())
-        throw ValueError(join("out is on ", out->device().name(), ", the array on ",
-                              array.device().name(), "; give an output on the same device"));
+    check_given_output(*out, array.device());
     return out->dtype() == dtype && !may_share_memory(*out, array)
                ? *out
                : Array::empty(array.device(), dtype, shape, stream);
