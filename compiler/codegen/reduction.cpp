@@ -130,7 +130,7 @@ void ReductionEmitter::kernel_open(std::string_view suffix) {
                      ", const CIndexer<", int{layout_.kept_ndim}, "> ", own("out_indexer"), ", ");
     if (layout_.split)
         list += join(layout_.atomic ? "" : join("_type_reduce* ", own("partial"), ", "),
-                     cpu() ? "" : join("unsigned int* ", own("tickets"), ", "));
+                     cpu() && !settles() ? "" : join("unsigned int* ", own("tickets"), ", "));
     out_.open("extern \"C\" __global__ void ",
               cpu() ? "" : join("__launch_bounds__(", reduction_block, ") "), spec_.name, suffix,
               "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
@@ -207,6 +207,14 @@ void ReductionEmitter::accumulate(const std::string& into, const std::string& po
                                   const std::string& row) {
     map_value(position, row);
     out_.line(into, " = ", inner_join(), "(", into, ", ", own("value"), ");");
+}
+
+// How far the place of a reduced element is from the first one's.
+std::string ReductionEmitter::places(int begin, int end) const {
+    std::string sum;
+    for (int d = begin; d < end; ++d)
+        sum += join(" + ", as_signed(own(join("at_", d))), " * ", nest(join("place_", d)));
+    return sum;
 }
 
 // What becomes of a finished accumulator: a partial result, or the outputs.

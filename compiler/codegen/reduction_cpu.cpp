@@ -2,6 +2,8 @@
 // columns.
 #include "compiler/codegen/reduction_emitter.h"
 
+#include <algorithm>
+
 namespace quern {
 
 // Opens the loop over this block's units; each is a tile and a part of its steps.
@@ -27,6 +29,12 @@ void ReductionEmitter::unit_loop() {
     }
 }
 
+// Sums of sums.
+void ReductionEmitter::declare_sums() {
+    out_.line("quern::Pairwise<_type_reduce, decltype(", own("join"), "), ", spec_.exact, "> ",
+              own("sums"), "(", own("join"), ", ", identity(), ");");
+}
+
 // `const auto at = [&](j)`: the value of element j of the current run; where elements stand a known
 // step apart, of the j-th of all in the line.
 void ReductionEmitter::cpu_element() {
@@ -35,8 +43,11 @@ void ReductionEmitter::cpu_element() {
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "& ", name(ref), " = ",
                   cpu_operand(ref, own("from_" + name(ref))), ";");
-    map_value(join(own("run"), " * ", as_signed(nest("length")), " + ", own("j"),
-                   layout_.step > 1 ? join(" / ", int{layout_.step}) : ""),
+    const std::string nth =
+        own("j") + (layout_.step > 1 ? join(" / ", int{layout_.step}) : std::string());
+    map_value(layout_.scattered
+                  ? join(own("place"), " + (", nth, ") * ", nest(join("place_", fastest())))
+                  : join(own("run"), " * ", as_signed(nest("length")), " + ", nth),
               own("tile"));
     out_.line("return ", own("value"), ";");
     out_.close(";");
@@ -57,7 +68,8 @@ void ReductionEmitter::cpu_rows() {
     const std::string packs_limit = join("decltype(", own("lanes"), ")::limit");
     const std::string folded = widened(join(own("lanes"), ".fold(", inner_join(), ")"));
     const int m = layout_.reduced_ndim, n = layout_.kept_ndim, lanes = layout_.lanes;
-    const bool brief = layout_.brief;
+    // Elements are taken at one go where there are few, or where nothing is rounded on the way.
+    const bool whole = layout_.brief || spec_.exact;
     unit_loop();
     split_axes(own("tile"), 0, n, "");
     for (const OperandRef& ref : inputs_)
@@ -65,16 +77,25 @@ void ReductionEmitter::cpu_rows() {
             "const ", type(ref), "* const ", own("line_" + name(ref)), " = ",
             at_byte(own("data_" + name(ref)), join(nest(name(ref) + "_start"), offset(ref, 0, n))),
             ";");
-    if (!brief)
-        out_.line("quern::Pairwise<_type_reduce, decltype(", own("join"), ")> ", own("sums"), "(",
-                  own("join"), ", ", identity(), ");");
-    out_.line("quern::Lanes<", inner_type(), ", ", lanes,
-              layout_.step > 1 ? join(", ", int{layout_.step}) : "", "> ", own("lanes"), ";");
-    out_.line(own("lanes"), ".clear(", inner_identity(), ");");
-    if (!brief)
-        out_.line(signed_, " ", own("packs"), " = 0;");
+    const int step = std::max(1, int{layout_.step});
+    const std::string flag = join(own("tickets"), " + ", own("tile"));
+    if (settles()) {
+        out_.line("quern::Search<", lanes, ", ", step, "> ", own("search"), ";");
+        out_.line("bool ", own("settled"), " = ",
+                  layout_.split ? join("quern::is_settled(", flag, ")") : "false", ";");
+    } else {
+        if (!whole)
+            declare_sums();
+        out_.line("quern::Lanes<", inner_type(), ", ", lanes, ", ", step, ", ", spec_.exact, "> ",
+                  own("lanes"), ";");
+        out_.line(own("lanes"), ".clear(", inner_identity(), ");");
+        if (layout_.scattered)
+            out_.line(own("lanes"), ".in_any_order();");
+        if (!whole)
+            out_.line(signed_, " ", own("packs"), " = 0;");
+    }
     out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
-              own("end"), ";)");
+              own("end"), settles() ? " && !" + own("settled") : "", ";)");
     if (m > 1) {
         out_.line("const ", signed_, " ", own("run"), " = ", own("step"), " / ",
                   as_signed(nest("length")), ", ", own("from"), " = ", own("step"), " - ",
@@ -93,9 +114,16 @@ void ReductionEmitter::cpu_rows() {
                   m > 1 ? at_byte(own("line_" + name(ref)), "0" + offset(ref, n, n + m - 1))
                         : own("line_" + name(ref)),
                   ";");
+    if (layout_.scattered)
+        out_.line("const ", signed_, " ", own("place"), " = ", nest("first_place"),
+                  places(n, n + m - 1), ";");
     cpu_element();
     const std::string take = join(own("lanes"), ".take(", own("at"));
-    if (brief) {
+    if (settles()) {
+        out_.line(own("settled"), " = ", own("search"), ".take([&](const ", signed_, " ", own("j"),
+                  ") { return ", own("at"), "(", own("j"), ") == ", spec_.settled, "; }, ",
+                  own("from"), ", ", own("to"), ");");
+    } else if (whole) {
         out_.line(take, ", ", own("from"), ", ", own("to"), ", ", inner_join(), ");");
     } else {
         out_.open("for (", signed_, " ", own("j"), " = ", own("from"), "; ", own("j"), " < ",
@@ -121,11 +149,16 @@ void ReductionEmitter::cpu_rows() {
     }
     out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
-    if (brief) {
-        out_.line("const _type_reduce ", own("all"), " = ", folded, ";");
-    } else {
-        out_.line("const _type_reduce ", own("all"), " = ", own("sums"), ".total();");
+    if (settles()) {
+        out_.line(own("settled"), " = ", own("settled"), " || ", own("search"), ".found();");
+        if (layout_.split)
+            out_.line("if (", own("settled"), ") quern::settle(", flag, ");");
     }
+    out_.line("const _type_reduce ", own("all"), " = ",
+              settles() ? join(own("settled"), " ? ", spec_.settled, " : ", identity())
+              : whole   ? folded
+                        : own("sums") + ".total()",
+              ";");
     out_.line(result(own("tile"), own("all")));
     out_.close();
 }
@@ -137,6 +170,8 @@ void ReductionEmitter::cpu_column_rows(int count) {
     for (int r = 0; r < count; ++r) {
         for (const OperandRef& ref : inputs_)
             out_.line("const ", type(ref), "* ", numbered("from_" + name(ref), r), ";");
+        if (layout_.scattered)
+            out_.line(signed_, " ", numbered("place", r), ";");
         out_.open();
         out_.line("const ", index_, " ", own("this_step"), " = ", own("step"), " + ", r, ";");
         split_axes(own("this_step"), n, n + m, "_step");
@@ -149,6 +184,8 @@ void ReductionEmitter::cpu_column_rows(int count) {
                                        ? join(" + ", own("low"), " * ", stride(ref, fastest()))
                                        : "")),
                       access(ref) == Access::contiguous ? " + " + own("low") : "", ";");
+        if (layout_.scattered)
+            out_.line(numbered("place", r), " = ", nest("first_place"), places(n, n + m), ";");
         out_.close();
     }
     out_.line("QUERN_INDEPENDENT");
@@ -160,7 +197,7 @@ void ReductionEmitter::cpu_column_rows(int count) {
         for (const OperandRef& ref : inputs_)
             out_.line("const ", type(ref), "& ", name(ref), " = ",
                       cpu_operand(ref, numbered("from_" + name(ref), r)), ";");
-        map_value(join(own("step"), " + ", r),
+        map_value(layout_.scattered ? numbered("place", r) : join(own("step"), " + ", r),
                   join(own("outer"), " * ", nest("length"), " + ", own("low"), " + ", own("j")));
         out_.line("return ", own("value"), ";");
         out_.close(";");
@@ -236,13 +273,14 @@ void ReductionEmitter::cpu_columns() {
 void ReductionEmitter::cpu_finish() {
     out_.open("for (", index_, " ", own("row"), " = 0; ", own("row"), " < ", nest("outputs"),
               "; ++", own("row"), ")");
-    out_.line("quern::Pairwise<_type_reduce, decltype(", own("join"), ")> ", own("sums"), "(",
-              own("join"), ", ", identity(), ");");
+    declare_sums();
     out_.line("for (", index_, " ", own("part"), " = 0; ", own("part"), " < ",
               nest("by_splits.divisor"), "; ++", own("part"), ") ", own("sums"), ".add(",
               own("partial"), "[", own("row"), " * ", nest("by_splits.divisor"), " + ", own("part"),
               "]);");
     out_.line(own("post"), "(", own("row"), ", ", own("sums"), ".total());");
+    if (settles())
+        out_.line(own("tickets"), "[", own("row"), "] = 0;");
     out_.close();
 }
 

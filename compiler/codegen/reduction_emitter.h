@@ -35,6 +35,7 @@ class ReductionEmitter : private FoldEmitter {
     void accumulate(const std::string& into, const std::string& position, const std::string& row);
     void map_value(const std::string& position, const std::string& row);
     [[nodiscard]] std::string result(const std::string& row, const std::string& value) const;
+    [[nodiscard]] std::string places(int begin, int end) const;
     [[nodiscard]] std::string identity() const;
     // A thread's own sums may be narrower.
     [[nodiscard]] std::string inner_type() const;
@@ -50,7 +51,6 @@ class ReductionEmitter : private FoldEmitter {
     [[nodiscard]] std::string leave_part(const std::string& at, const std::string& place,
                                          const std::string& value) const;
     void finish(const std::string& places);
-    [[nodiscard]] std::string places(int begin, int end) const;
     [[nodiscard]] std::string clamped(const std::string& index, const std::string& end) const;
     void each_batch(std::string_view variable, int count);
     void load_batch(const std::string& batch, const std::string& base, const std::string& from,
@@ -68,6 +68,12 @@ class ReductionEmitter : private FoldEmitter {
     void cpu_columns();
     void cpu_finish();
     void unit_loop();
+    void declare_sums();
+    // Rows that are done where one element decides; blocks that share one tell each other by a
+    // counter that is zero before and afterwards.
+    [[nodiscard]] bool settles() const {
+        return cpu() && rows() && !layout_.brief && !spec_.settled.empty();
+    }
 
     const ReductionVariant& variant_;
     const ReductionLayout& layout_;

@@ -248,14 +248,6 @@ std::string ReductionEmitter::leave_part(const std::string& at, const std::strin
     return join(own("parts"), "[", at, "] = ", value, ";");
 }
 
-// How far the place of a reduced element is from the first one's.
-std::string ReductionEmitter::places(int begin, int end) const {
-    std::string sum;
-    for (int d = begin; d < end; ++d)
-        sum += join(" + ", as_signed(own(join("at_", d))), " * ", nest(join("place_", d)));
-    return sum;
-}
-
 // Loads may reach past the end, joins may not: every load is made at once, the last ones again.
 std::string ReductionEmitter::clamped(const std::string& index, const std::string& end) const {
     return join("min(", index, ", ", end, " - 1)");

@@ -101,6 +101,8 @@ ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool ha
     spec.maps_anything = true;
     spec.accumulator_bytes = types.accumulator_bytes;
     spec.atomic_join = atomic_join(wanted, types);
+    spec.exact = types.exact;
+    spec.settled = wanted.settled;
     spec.refuses_empty = wanted.refuses_empty && !has_initial;
     return spec;
 }

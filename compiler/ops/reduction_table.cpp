@@ -54,7 +54,9 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
     const auto accumulate_in = [&](DType accumulator) {
         types.accumulator = row(accumulator).spelling;
         types.accumulator_bytes = row(accumulator).bytes;
+        types.exact = !wanted.rounds || is_integer(accumulator);
     };
+    types.exact = !wanted.rounds;
     switch (wanted.types) {
     case ReductionTypes::total:
         if (!dtype && is_integer(in)) {
@@ -134,6 +136,7 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
             types.result = DType::float64;
             types.accumulator = "quern::IntegerMoments<long long, long long, unsigned long long>";
             types.accumulator_bytes = 24;
+            types.exact = true;
             if (row(in).bytes == 1) {
                 types.inner = "quern::IntegerMoments<int, int, unsigned int>";
                 types.inner_steps = std::int64_t{1} << 16;

@@ -68,48 +68,50 @@ struct ReductionRow {
     ReductionTypes types;
     bool refuses_empty; // no identity: NumPy's ValueError
     bool skips_nan;
+    bool rounds; // joins of floats, so that their order is seen
     // `v` is the element as quern_value; a and b are accumulators, quern_part their type and
     // quern_inner that of a thread's own.
     std::string_view map, join, post, start;
+    std::string_view settled = ""; // of the two values an accumulator has, one that stays
 };
 
 // clang-format off
 inline constexpr std::array reduction_table{
-    //           id                        name             types                    empty  nan    map                               join                           post                              start
-    ReductionRow{Reduction::sum,           "sum",           ReductionTypes::total,   false, false, "v",                              "a + b",                       "a",                              "0"},
-    ReductionRow{Reduction::prod,          "prod",          ReductionTypes::total,   false, false, "v",                              "a * b",                       "a",                              "1"},
-    ReductionRow{Reduction::max,           "max",           ReductionTypes::same,    true,  false, "v",                              "quern::maximum(a, b)",        "a",                              "quern::Limits<quern_value>::low()"},
-    ReductionRow{Reduction::min,           "min",           ReductionTypes::same,    true,  false, "v",                              "quern::minimum(a, b)",        "a",                              "quern::Limits<quern_value>::high()"},
-    ReductionRow{Reduction::ptp,           "ptp",           ReductionTypes::same,    true,  false, "quern_part(v)",                   "quern::widened(a, b)",        "a.high - a.low",                 "quern_part()"},
-    ReductionRow{Reduction::any,           "any",           ReductionTypes::truth,   false, false, "v",                              "a || b",                      "a",                              "false"},
-    ReductionRow{Reduction::all,           "all",           ReductionTypes::truth,   false, false, "v",                              "a && b",                      "a",                              "true"},
-    ReductionRow{Reduction::argmax,        "argmax",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.first_place()",                  "quern_part(quern::Limits<quern_value>::low())"},
-    ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, "quern_inner(v, _J)",               "quern::least(a, b)",          "a.first_place()",                  "quern_part(quern::Limits<quern_value>::high())"},
-    ReductionRow{Reduction::count_nonzero, "count_nonzero", ReductionTypes::count,   false, false, "quern::convert<bool>(v)",        "a + b",                       "a",                              "0"},
-    ReductionRow{Reduction::mean,          "mean",          ReductionTypes::average, false, false, "v",                              "a + b",                       "quern::ratio(a, count)",   "0"},
-    ReductionRow{Reduction::masked_mean,   "masked_mean",   ReductionTypes::counted, false, false, "quern_inner(v)",                  "a + b",                       "a.mean()",                       "quern_part()"},
-    ReductionRow{Reduction::var,           "var",           ReductionTypes::moments, false, false, "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
-    ReductionRow{Reduction::std,           "std",           ReductionTypes::moments, false, false, "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
-    ReductionRow{Reduction::nansum,        "nansum",        ReductionTypes::total,   false, true,  "v",                              "a + b",                       "a",                              "0"},
-    ReductionRow{Reduction::nanprod,       "nanprod",       ReductionTypes::total,   false, true,  "v",                              "a * b",                       "a",                              "1"},
-    ReductionRow{Reduction::nanmax,        "nanmax",        ReductionTypes::place,   true,  true,  "quern_inner(v, 0)",                "quern::greatest(a, b)",       "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::low())"},
-    ReductionRow{Reduction::nanmin,        "nanmin",        ReductionTypes::place,   true,  true,  "quern_inner(v, 0)",                "quern::least(a, b)",          "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::high())"},
-    ReductionRow{Reduction::nanmean,       "nanmean",       ReductionTypes::counted, false, true,  "quern_inner(v)",                  "a + b",                       "a.mean()",                       "quern_part()"},
-    ReductionRow{Reduction::nanvar,        "nanvar",        ReductionTypes::moments, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
-    ReductionRow{Reduction::nanstd,        "nanstd",        ReductionTypes::moments, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
-    ReductionRow{Reduction::nanargmax,     "nanargmax",     ReductionTypes::place,   true,  true,  "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.place()",                        "quern_part(quern::Limits<quern_value>::low())"},
-    ReductionRow{Reduction::nanargmin,     "nanargmin",     ReductionTypes::place,   true,  true,  "quern_inner(v, _J)",               "quern::least(a, b)",          "a.place()",                        "quern_part(quern::Limits<quern_value>::high())"},
-    ReductionRow{Reduction::fmax,          "fmax",          ReductionTypes::loop,    true,  false, "v",                              "quern::ufunc::fmax(a, b)",    "a",                              "quern::passed_over<quern_value>(quern::Limits<quern_value>::low())"},
-    ReductionRow{Reduction::fmin,          "fmin",          ReductionTypes::loop,    true,  false, "v",                              "quern::ufunc::fmin(a, b)",    "a",                              "quern::passed_over<quern_value>(quern::Limits<quern_value>::high())"},
-    ReductionRow{Reduction::logical_xor,   "logical_xor",   ReductionTypes::truth,   false, false, "v",                              "a != b",                      "a",                              "false"},
-    ReductionRow{Reduction::bitwise_and,   "bitwise_and",   ReductionTypes::loop,    false, false, "v",                              "a & b",                       "a",                              "quern_part(-1)"},
-    ReductionRow{Reduction::bitwise_or,    "bitwise_or",    ReductionTypes::loop,    false, false, "v",                              "a | b",                       "a",                              "0"},
-    ReductionRow{Reduction::bitwise_xor,   "bitwise_xor",   ReductionTypes::loop,    false, false, "v",                              "a ^ b",                       "a",                              "0"},
-    ReductionRow{Reduction::gcd,           "gcd",           ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::gcd(a, b)",     "a",                              "0"},
-    ReductionRow{Reduction::lcm,           "lcm",           ReductionTypes::loop,    true,  false, "v",                              "quern::ufunc::lcm(a, b)",     "a",                              "1"},
-    ReductionRow{Reduction::hypot,         "hypot",         ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::hypot(a, b)",   "a",                              "0"},
-    ReductionRow{Reduction::logaddexp,     "logaddexp",     ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::logaddexp(a, b)","a",                              "quern::Limits<quern_value>::low()"},
-    ReductionRow{Reduction::logaddexp2,    "logaddexp2",    ReductionTypes::loop,    false, false, "v",                              "quern::ufunc::logaddexp2(a, b)","a",                              "quern::Limits<quern_value>::low()"},
+    //           id                        name             types                    empty  nan    rounds map                              join                           post                              start
+    ReductionRow{Reduction::sum,           "sum",           ReductionTypes::total,   false, false, true,  "v",                              "a + b",                       "a",                              "0"},
+    ReductionRow{Reduction::prod,          "prod",          ReductionTypes::total,   false, false, true,  "v",                              "a * b",                       "a",                              "1"},
+    ReductionRow{Reduction::max,           "max",           ReductionTypes::same,    true,  false, false, "v",                              "quern::maximum(a, b)",        "a",                              "quern::Limits<quern_value>::low()"},
+    ReductionRow{Reduction::min,           "min",           ReductionTypes::same,    true,  false, false, "v",                              "quern::minimum(a, b)",        "a",                              "quern::Limits<quern_value>::high()"},
+    ReductionRow{Reduction::ptp,           "ptp",           ReductionTypes::same,    true,  false, false, "quern_part(v)",                   "quern::widened(a, b)",        "a.high - a.low",                 "quern_part()"},
+    ReductionRow{Reduction::any,           "any",           ReductionTypes::truth,   false, false, false, "v",                              "a || b",                      "a",                              "false", "true"},
+    ReductionRow{Reduction::all,           "all",           ReductionTypes::truth,   false, false, false, "v",                              "a && b",                      "a",                              "true", "false"},
+    ReductionRow{Reduction::argmax,        "argmax",        ReductionTypes::place,   true,  false, false, "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.first_place()",                  "quern_part(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::argmin,        "argmin",        ReductionTypes::place,   true,  false, false, "quern_inner(v, _J)",               "quern::least(a, b)",          "a.first_place()",                  "quern_part(quern::Limits<quern_value>::high())"},
+    ReductionRow{Reduction::count_nonzero, "count_nonzero", ReductionTypes::count,   false, false, false, "quern::convert<bool>(v)",        "a + b",                       "a",                              "0"},
+    ReductionRow{Reduction::mean,          "mean",          ReductionTypes::average, false, false, true,  "v",                              "a + b",                       "quern::ratio(a, count)",   "0"},
+    ReductionRow{Reduction::masked_mean,   "masked_mean",   ReductionTypes::counted, false, false, true,  "quern_inner(v)",                  "a + b",                       "a.mean()",                       "quern_part()"},
+    ReductionRow{Reduction::var,           "var",           ReductionTypes::moments, false, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
+    ReductionRow{Reduction::std,           "std",           ReductionTypes::moments, false, false, true,  "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
+    ReductionRow{Reduction::nansum,        "nansum",        ReductionTypes::total,   false, true,  true,  "v",                              "a + b",                       "a",                              "0"},
+    ReductionRow{Reduction::nanprod,       "nanprod",       ReductionTypes::total,   false, true,  true,  "v",                              "a * b",                       "a",                              "1"},
+    ReductionRow{Reduction::nanmax,        "nanmax",        ReductionTypes::place,   true,  true,  false, "quern_inner(v, 0)",                "quern::greatest(a, b)",       "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::nanmin,        "nanmin",        ReductionTypes::place,   true,  true,  false, "quern_inner(v, 0)",                "quern::least(a, b)",          "a.value_or_nan()",               "quern_part(quern::Limits<quern_value>::high())"},
+    ReductionRow{Reduction::nanmean,       "nanmean",       ReductionTypes::counted, false, true,  true,  "quern_inner(v)",                  "a + b",                       "a.mean()",                       "quern_part()"},
+    ReductionRow{Reduction::nanvar,        "nanvar",        ReductionTypes::moments, false, true,  true,  "quern_inner(v)",                   "quern::combined(a, b)",       "a.variance(ddof)",               "quern_part()"},
+    ReductionRow{Reduction::nanstd,        "nanstd",        ReductionTypes::moments, false, true,  true,  "quern_inner(v)",                   "quern::combined(a, b)",       "sqrt(a.variance(ddof))",         "quern_part()"},
+    ReductionRow{Reduction::nanargmax,     "nanargmax",     ReductionTypes::place,   true,  true,  false, "quern_inner(v, _J)",               "quern::greatest(a, b)",       "a.place()",                        "quern_part(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::nanargmin,     "nanargmin",     ReductionTypes::place,   true,  true,  false, "quern_inner(v, _J)",               "quern::least(a, b)",          "a.place()",                        "quern_part(quern::Limits<quern_value>::high())"},
+    ReductionRow{Reduction::fmax,          "fmax",          ReductionTypes::loop,    true,  false, false, "v",                              "quern::ufunc::fmax(a, b)",    "a",                              "quern::passed_over<quern_value>(quern::Limits<quern_value>::low())"},
+    ReductionRow{Reduction::fmin,          "fmin",          ReductionTypes::loop,    true,  false, false, "v",                              "quern::ufunc::fmin(a, b)",    "a",                              "quern::passed_over<quern_value>(quern::Limits<quern_value>::high())"},
+    ReductionRow{Reduction::logical_xor,   "logical_xor",   ReductionTypes::truth,   false, false, false, "v",                              "a != b",                      "a",                              "false"},
+    ReductionRow{Reduction::bitwise_and,   "bitwise_and",   ReductionTypes::loop,    false, false, false, "v",                              "a & b",                       "a",                              "quern_part(-1)"},
+    ReductionRow{Reduction::bitwise_or,    "bitwise_or",    ReductionTypes::loop,    false, false, false, "v",                              "a | b",                       "a",                              "0"},
+    ReductionRow{Reduction::bitwise_xor,   "bitwise_xor",   ReductionTypes::loop,    false, false, false, "v",                              "a ^ b",                       "a",                              "0"},
+    ReductionRow{Reduction::gcd,           "gcd",           ReductionTypes::loop,    false, false, false, "v",                              "quern::ufunc::gcd(a, b)",     "a",                              "0"},
+    ReductionRow{Reduction::lcm,           "lcm",           ReductionTypes::loop,    true,  false, false, "v",                              "quern::ufunc::lcm(a, b)",     "a",                              "1"},
+    ReductionRow{Reduction::hypot,         "hypot",         ReductionTypes::loop,    false, false, true,  "v",                              "quern::ufunc::hypot(a, b)",   "a",                              "0"},
+    ReductionRow{Reduction::logaddexp,     "logaddexp",     ReductionTypes::loop,    false, false, true,  "v",                              "quern::ufunc::logaddexp(a, b)","a",                              "quern::Limits<quern_value>::low()"},
+    ReductionRow{Reduction::logaddexp2,    "logaddexp2",    ReductionTypes::loop,    false, false, true,  "v",                              "quern::ufunc::logaddexp2(a, b)","a",                              "quern::Limits<quern_value>::low()"},
 };
 // clang-format on
 
@@ -133,6 +135,7 @@ struct ReductionTyping {
     std::string inner;             // a narrower one that a thread's own sum fits in, or ""
     std::int64_t inner_steps = 0;  // of so many elements at most; 0: of any number
     std::uint32_t accumulator_bytes = 8;
+    bool exact = false; // joins round nothing
 };
 
 // How a thread meets its elements: side by side in vector lanes (CPU), or one after another, in

@@ -329,9 +329,12 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         constexpr int lanes_bytes = 256; // of accumulators that are at work together
         plan.tiles = plan.outputs;
         layout.step = common_step(nest, request, plan);
-        const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(std::max(
-                                                     request.accumulator_bytes, std::uint32_t{1}))),
-                                   32, 256);
+        // Where places are looked up afterwards, what stands in lanes is the values.
+        std::uint32_t lane = request.uses_place ? 1u : std::max(request.accumulator_bytes, 1u);
+        for (int k = 0; k < nest.operands && request.uses_place; ++k)
+            if (!request.operands[k].output)
+                lane = std::max(lane, request.operands[k].item_bytes);
+        const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(lane)), 32, 256);
         const int most = std::max(16, fit / std::max(1, int{std::bit_ceil(layout.step)}));
         const bool apart =
             layout.step == 0 &&
@@ -355,11 +358,15 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     const std::int64_t wanted =
         std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
     plan.chunk = plan.steps;
+    // What can be over soon is cut finely: whoever comes later has nothing to do.
+    const std::int64_t cuts = request.may_settle
+                                  ? std::max(ceil_div(wanted, plan.tiles), plan.steps / grain)
+                                  : ceil_div(wanted, plan.tiles);
     ReductionRequest here = request;
     here.most_steps /= plan.run;
     if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4096) ||
         exceeds(here, plan))
-        split_steps(here, std::min(ceil_div(wanted, plan.tiles), plan.steps / 2048), 1024, plan);
+        split_steps(here, std::min(cuts, plan.steps / 2048), 1024, plan);
     plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
     plan.block = 1;
     plan.grid = grid_for(plan.tiles * plan.splits, plan.share);
@@ -379,7 +386,7 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
     plan.outputs = nest.count(0, nest.kept);
     plan.reduced = nest.count(nest.kept, nest.ndim);
     if (!request.keep_axes) {
-        if (request.uses_place && request.target == Target::gpu)
+        if (request.uses_place)
             nest.count_places();
         turn_axes(request, nest, plan);
         if (!request.keep_kept_order)
@@ -414,6 +421,7 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
     }
     if (layout.split && request.target == Target::cpu) {
         plan.partials = plan.outputs * plan.splits;
+        plan.tickets = rows && request.may_settle ? plan.tiles : 0;
     } else if (layout.split) {
         const std::int64_t places = rows ? 1 : std::int64_t{layout.lanes} << plan.group_bits;
         layout.atomic = request.may_join_atomically;

@@ -69,7 +69,8 @@ struct ReductionPlan {
     int group_bits = 0;           // GPU: log2 of the threads along a row, or across columns
     std::int64_t partials = 0;    // accumulators that blocks sharing outputs leave to each other
     std::int64_t tickets = 0;     // GPU: counters by which they know who is last, and slots that
-                                  // are joined by atomics
+                                  // are joined by atomics; CPU: by which they tell that no more
+                                  // is needed
     std::int64_t fan = 1;         // GPU: blocks whose results are joined at a time
     std::uint32_t grid = 1, block = 1;
 };
@@ -86,6 +87,7 @@ struct ReductionRequest {
     bool keep_axes = false;           // reduce_dims=False
     bool may_join_atomically = false; // in any order, where that is faster
     bool may_read_between = false;    // the map can be asked about values that take no part
+    bool may_settle = false;          // an element can decide a result
     std::int64_t most_steps = 0; // a thread may take at most so many, for its sum is narrow; 0: any
     int narrow_bits = narrow_index_bits;
     // For experiments: 0 leaves the choice to the plan.

@@ -14,6 +14,8 @@ struct ReductionSpec : KernelSpec {
     std::uint32_t accumulator_bytes = 0; // 0 where only a compiler knows
     bool maps_anything = false;          // map_expr can be asked about values that take no part
     std::string atomic_join;             // of atomic_join.cuh, or "": blocks may join by atomics
+    bool exact = false;                  // reduce_expr rounds nothing: its order is not seen
+    std::string settled;                 // the one of two results that no element changes, or ""
     // What the expressions look at besides elements.
     bool uses_position = false; // `_J`: where the element stands along the reduced axes
     bool uses_row = false;      // `_i`: which output it belongs to

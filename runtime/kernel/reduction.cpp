@@ -254,6 +254,7 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.keep_axes = spec.uses_in_ind || spec.uses_out_ind;
     request.may_read_between = spec.maps_anything;
     request.may_join_atomically = plan_options().atomic_joins && !spec.atomic_join.empty();
+    request.may_settle = !spec.settled.empty();
     request.most_steps = spec.inner_steps;
     request.force_splits = call.splits;
     if (!plan_reduction(request, prepared.plan))
@@ -289,7 +290,7 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
     return key;
 }
 
-// What blocks that share outputs need: room for partial results and, on GPUs, numbers to take.
+// What blocks that share outputs need: room for partial results, and numbers to take or flags.
 struct SharedRoom {
     std::optional<Array> partial;
     std::uint64_t tickets = 0;
@@ -302,7 +303,7 @@ SharedRoom make_room(Device& device, CUstream stream, const ReductionPlan& plan,
     if (!plan.layout.atomic)
         room.partial = Array::empty(device, DType::uint8,
                                     Dims{plan.partials * std::int64_t{accumulator_bytes}}, stream);
-    if (plan.layout.target == Target::gpu)
+    if (plan.tickets > 0)
         room.tickets = tickets(device, stream, plan.tickets, room.captured);
     return room;
 }

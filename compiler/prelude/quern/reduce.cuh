@@ -16,8 +16,8 @@ template <class T, int count> struct Slots {
 #define QUERN_PLAIN _Pragma("clang loop vectorize(disable) unroll(disable)")
 
 // Values folded two by two as they come, like the carries of a binary counter: rounding errors grow with the logarithm of
-// their number.
-template <class T, class Join> struct Pairwise {
+// their number. Where nothing is rounded (`exact`) one after another does.
+template <class T, class Join, bool exact> struct Pairwise {
     const Join& join;
     T identity;
     unsigned long long count;
@@ -43,32 +43,42 @@ template <class T, class Join> struct Pairwise {
     }
 };
 
-// lanes[0] becomes the sum of all, two by two.
+template <class T, class Join> struct Pairwise<T, Join, true> {
+    const Join& join;
+    T all;
+    __device__ Pairwise(const Join& how, const T& start) : join(how), all(start) {}
+    __device__ void add(const T& value) { all = join(all, value); }
+    __device__ T total() const { return all; }
+};
+
+// The sum of all, two by two.
 #define QUERN_FOLD _Pragma("clang loop unroll(disable)")
 #define QUERN_FOLDED _Pragma("clang loop vectorize(enable) interleave_count(1) unroll(disable)")
 template <int count, class T, class Join> __device__ inline T fold_lanes(T* lanes, const Join& join) {
-    if (count <= 64) { // a loop would keep the lanes of the loop before it in memory
+    if (count <= 32) {
         for (int half = count / 2; half > 0; half /= 2)
             for (int k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
         return lanes[0];
     }
+    T sums[count / 2]; // a loop over the lanes themselves would keep them in memory in the loop before it
+    for (int k = 0; k < count / 2; ++k) sums[k] = join(lanes[k], lanes[k + count / 2]);
     QUERN_FOLD
-    for (int half = count / 2; half > 0; half /= 2) {
+    for (int half = count / 4; half > 0; half /= 2) {
         QUERN_FOLDED
-        for (int k = 0; k < half; ++k) lanes[k] = join(lanes[k], lanes[k + half]);
+        for (int k = 0; k < half; ++k) sums[k] = join(sums[k], sums[k + half]);
     }
-    return lanes[0];
+    return sums[0];
 }
 
 // Elements [from, stop) of a line, `step` apart in it, for `count` lanes: one(l, k) is called for the k-th of the line, or
-// four(l, k) for four in each width of it. What lies between counts too, in lanes of its own, so that every access is a whole
-// vector.
-template <int count, int step, class One, class Four>
+// where `together` is 4 four(l, k) for four in each width of it. What lies between counts too, in lanes of its own, so that
+// every access is a whole vector.
+template <int count, int step, int together, class One, class Four>
 __device__ inline void each_lane(long long from, long long stop, const One& one, const Four& four) {
     const int width = count * step;
     const long long end = (stop - 1) * step + 1;
     long long k = from * step;
-    for (; count > 8 && end - k >= 4 * width; k += 4 * width) {
+    for (; together == 4 && count > 8 && end - k >= 4 * width; k += 4 * width) {
         QUERN_INDEPENDENT
         for (int l = 0; l < width; ++l) four(l, k + l);
     }
@@ -83,16 +93,18 @@ __device__ inline void each_lane(long long from, long long stop, const One& one,
 }
 
 // Independent accumulators of one row, side by side in vectors, each for every count-th element; `dense(k)` is the k-th of the
-// line. Types whose parts are wanted side by side, or that can do with less than a join, have their own.
-template <class T, int count, int step = 1> struct Lanes {
+// line. Sums are rounded less where four elements meet first; exact joins take memory in its order, which it likes best.
+// Types whose parts are wanted side by side, or that can do with less than a join, have their own.
+template <class T, int count, int step, bool exact> struct Lanes {
     static const long long limit = 128; // of packs, before they are folded into the others
     static const int width = count * step;
     T value[width];
     __device__ void clear(const T& identity) {
         for (int l = 0; l < width; ++l) value[l] = identity;
     }
+    __device__ void in_any_order() {}
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
-        each_lane<count, step>(
+        each_lane<count, step, exact ? 1 : 4>(
             from, stop, [&](int l, long long k) { value[l] = join(value[l], dense(k)); },
             [&](int l, long long k) {
                 value[l] = join(value[l], join(join(dense(k), dense(k + width)), join(dense(k + 2 * width), dense(k + 3 * width))));
@@ -103,6 +115,44 @@ template <class T, int count, int step = 1> struct Lanes {
         return fold_lanes<count>(value, join);
     }
 };
+
+// Is there an element of a row that decides the result? `ends(k)` says so of the k-th of the line. The answer is looked for soon
+// at first, then now and then.
+template <int count, int step> struct Search {
+    static const int words = (count * step + 7) / 8;
+    unsigned char met[8 * words];
+    long long taken, most;
+    __device__ Search() : taken(0), most(4 * count) {
+        for (int l = 0; l < 8 * words; ++l) met[l] = 0;
+    }
+    // True where no more elements are needed.
+    template <class Ends> __device__ bool take(const Ends& ends, long long from, long long stop) {
+        while (from < stop) {
+            const long long room = most - taken, next = stop - from > room ? from + room : stop;
+            const auto one = [&](int l, long long k) { met[l] |= ends(k) & (l % step == 0); }; // never ||, which may skip a load
+            each_lane<count, step, 1>(from, next, one, one);
+            taken += next - from;
+            from = next;
+            if (taken < most) continue;
+            if (found()) return true;
+            taken = 0;
+            most = 128 * count;
+        }
+        return false;
+    }
+    __device__ bool found() const {
+        unsigned long long any = 0, word;
+        for (int k = 0; k < words; ++k) {
+            memcpy(&word, met + 8 * k, 8);
+            any |= word;
+        }
+        return any != 0;
+    }
+};
+
+// Blocks that share a result tell each other that it is decided.
+__device__ inline bool is_settled(const unsigned int* flag) { return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0; }
+__device__ inline void settle(unsigned int* flag) { __atomic_store_n(flag, 1u, __ATOMIC_RELAXED); }
 
 // Columns [first, first + count) become one, two by two.
 template <class Columns, class Join> __device__ inline auto fold_columns(Columns& columns, long long first, long long count, const Join& join) {

@@ -140,7 +140,7 @@ template <class Part> __device__ inline OfParts<Part> combined(const OfParts<Par
 // near: for their mean, then for the squares about it.
 template <class T, class V> constexpr int passes_of(const Shifted<T, V>*) { return sizeof(V) < sizeof(T) ? 1 : 2; }
 
-template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, count, step> {
+template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, count, step, false> {
     typedef Shifted<T, V> X;
     typedef Moments<T, Twofold<T>> Total;
     static const int width = count * step, passes = passes_of(static_cast<X*>(nullptr));
@@ -172,7 +172,7 @@ template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, cou
             missing[l] += x.count == 0;
             return x.count != 0 ? x.shift - near : T(0);
         };
-        each_lane<count, step>(
+        each_lane<count, step, 4>(
             from, stop,
             [&](int l, long long k) {
                 const T p = off(l, dense(k));
@@ -196,8 +196,8 @@ template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, cou
 };
 
 #ifdef QUERN_HAS_COMPLEX
-template <class X, int count, int step> struct Lanes<OfParts<X>, count, step> {
-    typedef Lanes<X, count, step> Part;
+template <class X, int count, int step> struct Lanes<OfParts<X>, count, step, false> {
+    typedef Lanes<X, count, step, false> Part;
     static const long long limit = Part::limit;
     Part real, imag;
     __device__ void clear(const OfParts<X>&) { real.clear(X()), imag.clear(X()); }

@@ -64,32 +64,24 @@ template <class T, class I> __device__ inline Placed<T, I> least(const Placed<T,
 
 #ifdef __QUERN_HOST__
 
-// Nothing is rounded: no need to join two by two.
-template <class T, class I, class Join> struct Pairwise<Placed<T, I>, Join> {
-    const Join& join;
-    Placed<T, I> best;
-    __device__ Pairwise(const Join& how, const Placed<T, I>& start) : join(how), best(start) {}
-    __device__ void add(const Placed<T, I>& value) { best = join(best, value); }
-    __device__ Placed<T, I> total() const { return best; }
-};
-
-// A block's best value is found without places; only in a block that beats all before it the place is looked for. Elements
-// come from the first to the last.
-template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, count, step> {
+// A block's best value is found without places; only in a block that beats all before it the place is looked for, or in one
+// that equals them where elements come in any order: else they come from the first to the last.
+template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, count, step, true> {
     typedef Placed<T, I> P;
-    static const long long limit = 1ll << 60;
     P best;
-    __device__ void clear(const P& identity) { best = identity; }
+    bool rising;
+    __device__ void clear(const P& identity) { best = identity, rising = true; }
+    __device__ void in_any_order() { rising = false; }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
-        const int wide = 256 / sizeof(T), narrow = 16;
-        if (count > 8 && stop - from >= 4 * wide) from = scan<wide>(dense, from, stop, join);
-        if (count > 1) from = scan<narrow>(dense, from, stop, join);
+        if (count > 1) from = scan<count <= 8 ? 16 : count>(dense, from, stop, join);
         for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));
         for (; from < stop; ++from) {
             const P x = dense(from * step);
             const bool wins = (is_nan(x.value) | better(x.value, best.value, join)) & !is_nan(best.value);
-            best.value = wins ? x.value : best.value;
-            best.index = wins ? x.index : best.index;
+            const bool as_good = (is_nan(x.value) & is_nan(best.value)) | same(x.value, best.value);
+            const bool chosen = wins | (!rising & as_good & (x.index < best.index));
+            best.value = chosen ? x.value : best.value;
+            best.index = chosen ? x.index : best.index;
         }
     }
     template <class Join> __device__ P fold(const Join&) { return best; }
@@ -98,14 +90,16 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <class Join> static __device__ bool better(const T& x, const T& than, const Join& join) {
         return join(P(T(0), 0), P(T(1), 0)).value == T(1) ? above(x, than) : above(than, x);
     }
-    // Whole packs from `from` on; returns where they end.
+    // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
         const int lanes = width * step;
         const auto the_better = [&](const T& a, const T& b) -> T { return better(b, a, join) ? b : a; };
-        const int apart = step > 1; // nothing may stand behind the last element
-        while (stop - from - apart >= width) {
-            const long long whole = (stop - from - apart) / width, packs = whole < 64 ? whole : 64, end = from + packs * width;
+        const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
+        if (last - first < width) return first;
+        while (from < last) {
+            if (last - from < width) from = last - width;
+            const long long whole = (last - from) / width, packs = whole < 64 ? whole : 64, end = from + packs * width;
             T top[lanes];
             int odd[lanes]; // NaN compares with nothing
             for (int l = 0; l < lanes; ++l) top[l] = dense(from * step).value, odd[l] = 0;
@@ -120,23 +114,27 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
             int any_odd = 0;
             for (int l = 0; l < width; ++l) top[l] = top[l * step], any_odd |= odd[l * step];
             const T most = fold_lanes<width>(top, the_better);
-            const bool beaten = is_nan(best.value) | (!any_odd & (best.index != P::nowhere()) & !better(most, best.value, join));
+            const bool worse = rising ? !better(most, best.value, join) : better(best.value, most, join);
+            const bool beaten = is_nan(best.value) ? rising | !any_odd : !any_odd & (best.index != P::nowhere()) & worse;
             for (long long k = beaten ? end : from; k < end; k += width) {
-                int hits = 0, first = width;
+                int hits = 0;
                 for (int l = 0; l < width; ++l) {
                     const T x = dense((k + l) * step).value;
                     hits |= any_odd ? is_nan(x) : same(x, most);
                 }
                 if (!hits) continue;
+                I lowest = P::nowhere();
                 for (int l = 0; l < width; ++l) {
                     const P x = dense((k + l) * step);
-                    const bool found = (any_odd ? is_nan(x.value) : same(x.value, most)) & (x.index != P::nowhere());
-                    const int here = found ? l : width;
-                    first = here < first ? here : first;
+                    const I here = (any_odd ? is_nan(x.value) : same(x.value, most)) ? x.index : P::nowhere();
+                    lowest = here < lowest ? here : lowest;
                 }
-                if (first == width) continue;
-                best = join(best, dense((k + first) * step));
-                break;
+                if (lowest == P::nowhere()) continue;
+                P found(most);
+                found.index = lowest;
+                if (any_odd) found.value = T(__uint_as_float(0x7fc00000u));
+                best = join(best, found);
+                if (rising) break;
             }
             from = end;
         }
