@@ -334,7 +334,7 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         for (int k = 0; k < nest.operands && request.uses_place; ++k)
             if (!request.operands[k].output)
                 lane = std::max(lane, request.operands[k].item_bytes);
-        const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(lane)), 32, 256);
+        const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(lane)), 16, 256);
         const int most = std::max(16, fit / std::max(1, int{std::bit_ceil(layout.step)}));
         const bool apart =
             layout.step == 0 &&
