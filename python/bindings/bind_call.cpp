@@ -26,6 +26,14 @@ void drop_gil(bool entering) {
 
 bool has_waited() noexcept { return std::exchange(waited, false); }
 
+void warn_of_dropped_imaginary() {
+    const py::gil_scoped_acquire gil;
+    const py::object category = py::module_::import("numpy.exceptions").attr("ComplexWarning");
+    if (PyErr_WarnEx(category.ptr(), "Casting complex values to real discards the imaginary part",
+                     1) != 0)
+        throw py::error_already_set();
+}
+
 std::string origin_of_call() {
     PyFrameObject* frame = PyEval_GetFrame();
     if (frame == nullptr)

@@ -14,6 +14,9 @@ void drop_gil(bool entering);
 // Whether this thread has waited since it was last asked: then surface_warnings() is due.
 [[nodiscard]] bool has_waited() noexcept;
 
+// Warns as NumPy does where a cast drops imaginary parts; the core's notice. Takes the GIL.
+void warn_of_dropped_imaginary();
+
 // "script.py:12": the innermost Python frame. Expects the GIL.
 [[nodiscard]] std::string origin_of_call();
 

@@ -9,6 +9,7 @@
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/kernel_object.h"
 #include "python/bindings/module.h"
+#include "runtime/kernel/casts.h"
 #include "runtime/kernel/elementwise.h"
 #include "runtime/kernel/plan_options.h"
 
@@ -219,6 +220,7 @@ PyType_Spec kernel_type_spec = {
 } // namespace
 
 void bind_kernel(py::module_& module) {
+    set_cast_notice(warn_of_dropped_imaginary);
     module.def(
         "_plan_as",
         [](bool gpu_layout, int narrow_bits) {

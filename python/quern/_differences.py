@@ -18,6 +18,7 @@ from quern._operands import (
     ufuncs,
 )
 from quern._scans import cumsum
+from quern._sorting import argsort
 
 if TYPE_CHECKING:
     from quern._core import ElementwiseKernel, ndarray
@@ -320,11 +321,11 @@ def convolve(a: object, v: object, mode: str = "full") -> ndarray:
 @functools.cache
 def _interp_kernel() -> ElementwiseKernel:
     return _core.ElementwiseKernel(
-        "float64 x, raw float64 xp, raw T fp, int64 count, T left, T right",
-        "T y",
+        "float64 x, raw float64 xp, raw float64 fp, int64 count, float64 left, float64 right",
+        "float64 y",
         """
         if (x != x && count > 1) {
-            y = T(x);
+            y = x;
         } else if (x > xp[count - 1]) {
             y = right;
         } else if (x < xp[0]) {
@@ -338,8 +339,12 @@ def _interp_kernel() -> ElementwiseKernel:
             if (low == count - 1 || xp[low] == x) {
                 y = fp[low];
             } else {
-                const T slope = (fp[low + 1] - fp[low]) / T(xp[low + 1] - xp[low]);
-                y = slope * T(x - xp[low]) + fp[low];
+                const double slope = (fp[low + 1] - fp[low]) / (xp[low + 1] - xp[low]);
+                y = slope * (x - xp[low]) + fp[low];
+                if (y != y)  // infinite values: seen from the other end they may have a difference
+                    y = slope * (x - xp[low + 1]) + fp[low + 1];
+                if (y != y && fp[low] == fp[low + 1])
+                    y = fp[low];
             }
         }
         """,
@@ -357,15 +362,14 @@ def interp(
 ) -> ndarray:
     """Values at `x` on the straight lines between the points (`xp`, `fp`), in one launch; `xp` must grow.
 
-    Left and right of all points `left` and `right`, by default the first and the last value.
-    Raises: ValueError for points that do not fit, or none; NotImplementedError for `period`.
+    Left and right of all points `left` and `right`, by default the first and the last value. With a `period` the
+    points are sorted and go on for ever, and `left` and `right` say nothing.
+    Raises: ValueError for points that do not fit, or none, and for a `period` of 0.
     Source: NumPy, `numpy.interp`.
     """
     places, knots, values = as_array(x), as_array(xp), as_array(fp)
-    if period is not None:
-        raise NotImplementedError(
-            "interp(period=) is not there yet: bring x and xp into one period"
-        )
+    if period == 0:
+        raise ValueError("period must be a non-zero value")
     if knots.ndim != 1 or values.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     if knots.size != values.size:
@@ -373,12 +377,38 @@ def interp(
     if knots.size == 0:
         raise ValueError("array of sample points is empty")
     dtype = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    places = places.astype(np.float64, copy=False)
+    if period is not None:
+        places, knots, values = _within(abs(period), places, knots, values)
+        left = right = None
     knots = ascontiguousarray(knots, np.float64)
     values = ascontiguousarray(values, dtype)
     ends = [
         values[k] if end is None else asarray(end, dtype) for k, end in ((0, left), (-1, right))
     ]
-    made: ndarray = _interp_kernel()(
-        places.astype(np.float64, copy=False), knots, values, knots.size, *ends
-    )
+    made = empty(places.shape, dtype, device=places.device)
+    for part in ("real", "imag") if dtype.kind == "c" else ("real",):
+        _interp_kernel()(
+            places,
+            knots,
+            getattr(values, part),
+            knots.size,
+            *(getattr(end, part) for end in ends),
+            getattr(made, part),
+        )
     return made
+
+
+def _within(
+    period: float, places: ndarray, knots: ndarray, values: ndarray
+) -> tuple[ndarray, ndarray, ndarray]:
+    """Everything in one period from 0, the points sorted, with a neighbour from the next period at either end."""
+    remainder = ufuncs["remainder"]
+    knots = remainder(knots.astype(np.float64, copy=False), period)
+    order = argsort(knots)
+    knots, values = knots[order], values[order]
+    return (
+        remainder(places, period),
+        _core.concatenate([knots[-1:] - period, knots, knots[:1] + period], 0),
+        _core.concatenate([values[-1:], values, values[:1]], 0),
+    )

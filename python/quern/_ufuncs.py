@@ -35,8 +35,6 @@ def at(self: ufunc, a: ndarray, indices: Any, b: Any = None, /) -> None:
             else "second operand provided when ufunc is unary"
         )
     if b is not None and not isinstance(b, ndarray):
-        if isinstance(b, (np.ndarray, list, tuple)):
-            raise TypeError(f"Unsupported type {type(b)}: make an array with quern.asarray(b)")
         kind = type(b) if type(b) in (int, float, complex) else np.asarray(b).dtype
         b = asarray(b, dtype=self.resolve_dtypes((a.dtype, kind, None))[1], device=a.device)
     places, width, shape = _core.locate(a, indices)

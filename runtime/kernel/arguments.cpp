@@ -100,15 +100,14 @@ void decide_shape(const KernelSpec& spec, std::span<const Argument> args, std::i
         any = true;
     }
     if (any && size >= 0)
-        throw ValueError(
-            join("kernel '", spec.name,
-                 "': Specified 'size' can be used only if all of the ndarray are 'raw'."));
+        throw ValueError(join(
+            "Specified 'size' can be used only if all of the ndarray are 'raw'. Those of kernel '",
+            spec.name, "' are not: leave size= out"));
     if (any)
         return;
     if (size < 0)
-        throw ValueError(
-            join("kernel '", spec.name,
-                 "': Loop size is undecided. No argument but raw arrays and scalars: pass size="));
+        throw ValueError(join("Loop size is undecided. Kernel '", spec.name,
+                              "' has no argument but raw arrays and scalars: pass size="));
     shape.store[0] = size;
     shape.set(shape.store.data(), 1);
 }

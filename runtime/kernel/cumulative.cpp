@@ -3,6 +3,7 @@
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
+#include "runtime/kernel/casts.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/given_output.h"
 
@@ -59,6 +60,7 @@ Scanned prepare(ScanOp op, const Array& a, const CumulativeCall& call) {
     const DType dtype = call.dtype            ? *call.dtype
                         : call.out != nullptr ? result_type(a.dtype(), call.out->dtype())
                                               : accumulated;
+    note_cast(a.dtype(), dtype);
     Dims shape = source.shape();
     shape[axis] += call.include_initial;
 

@@ -4,6 +4,7 @@
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
+#include "runtime/kernel/casts.h"
 #include "runtime/memory/copy.h"
 
 #include <algorithm>
@@ -100,6 +101,7 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
               "copy ", bytes, " bytes on ", target.device().name());
         return;
     }
+    note_cast(source.dtype(), target.dtype());
     Array from = source.shape() == target.shape() ? source : broadcast_to(source, target.shape());
     if (may_share_memory(target, source)) { // read everything before anything is written
         Array whole = Array::empty(source.device(), source.dtype(), source.shape(), stream);

@@ -3,6 +3,7 @@
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
+#include "runtime/kernel/casts.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/table.h"
 
@@ -37,18 +38,45 @@ struct Wanted {
     }
 };
 
+// Sums and products into a given array are of the dtype that it and the elements have in common.
+std::optional<DType> computed_in(Reduction op, const Array& array, const ReduceCall& call) {
+    if (call.dtype || call.out == nullptr || row(op).types != ReductionTypes::total)
+        return call.dtype;
+    return result_type(array.dtype(), call.out->dtype());
+}
+
+// How a result may be cast to a given array's dtype: NumPy's own reductions take any.
+Casting casting_of(Reduction op) {
+    const bool ends_in_ufunc = op == Reduction::ptp || op == Reduction::std ||
+                               op == Reduction::nanstd || row(op).types == ReductionTypes::place;
+    return ends_in_ufunc ? Casting::same_kind : Casting::unsafe;
+}
+
+// The casts of a reduction of complex numbers, of which NumPy warns.
+void note_casts(Reduction op, const Array& array, const ReduceCall& call) {
+    const ReductionTypes types = row(op).types;
+    if (types == ReductionTypes::truth || types == ReductionTypes::place ||
+        types == ReductionTypes::count)
+        return;
+    const DType computed = call.dtype.value_or(array.dtype());
+    note_cast(array.dtype(), computed);
+    if (call.out != nullptr && types != ReductionTypes::moments)
+        note_cast(computed, call.out->dtype());
+}
+
 std::unique_ptr<ReductionKernel> make_kernel(const Wanted& wanted) {
     const ReductionRow& op = row(wanted.op);
     const ReduceCall& call = wanted.call;
     ReductionTyping types =
-        type_reduction(wanted.op, wanted.array.dtype(), call.dtype, wanted.narrow, wanted.meeting);
+        type_reduction(wanted.op, wanted.array.dtype(), computed_in(wanted.op, wanted.array, call),
+                       wanted.narrow, wanted.meeting);
     if (call.where != nullptr && op.refuses_empty && !call.initial &&
         op.types != ReductionTypes::place)
         throw ValueError(join("reduction operation '", op.name,
                               "' does not have an identity, so to use a where mask one has to "
                               "specify 'initial'"));
     if (call.out != nullptr && call.out->dtype() != types.result) {
-        if (!can_cast(types.result, call.out->dtype(), Casting::same_kind))
+        if (!can_cast(types.result, call.out->dtype(), casting_of(wanted.op)))
             throw TypeError(join("Cannot cast the result of ", op.name, " from dtype('",
                                  row(types.result).name, "') to dtype('",
                                  row(call.out->dtype()).name,
@@ -119,6 +147,8 @@ Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
     if (call.where != nullptr && call.where->dtype() != DType::boolean)
         throw TypeError(
             join("where must be an array of bool, not ", row(call.where->dtype()).name));
+    if (row(array.dtype()).kind == Kind::complex)
+        note_casts(op, array, call);
     const std::int64_t elements = elements_behind(array, call);
     const bool narrow = elements < (std::int64_t{1} << (plan_options().narrow_bits - 1));
     Ready ready;

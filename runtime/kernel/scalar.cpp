@@ -2,6 +2,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "runtime/kernel/argument.h"
+#include "runtime/kernel/casts.h"
 
 #include <bit>
 #include <cmath>
@@ -149,7 +150,9 @@ template <class T> void store_integer(const Scalar& value, DType dtype, void* pl
 
 void store_scalar(const Scalar& value, DType dtype, void* place) {
     const Form kind = value.kind;
-    if (kind == Form::complex && row(dtype).kind != quern::Kind::complex && dtype != DType::boolean)
+    if (kind == Form::complex && value.is_numpy)
+        note_cast(value.dtype, dtype);
+    else if (kind == Form::complex && drops_imaginary(DType::complex128, dtype))
         throw TypeError(join(
             "a complex scalar cannot be stored into ", row(dtype).name,
             ": it would lose its imaginary part; pass its .real, or make the parameter complex"));

@@ -4,6 +4,7 @@
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/casts.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/table.h"
 
@@ -21,6 +22,7 @@ constexpr std::size_t most_arguments = most_ufunc_operands + 1; // with a mask
 struct Resolved {
     ElementwiseKernel* kernel = nullptr;
     UfuncLoop loop;
+    bool drops_imaginary = false; // of an input, or of a result
 };
 
 std::mutex& table_mutex() {
@@ -56,8 +58,16 @@ bool holds(DType dtype, const Scalar& value) { // an integer
     return bits == 64 || (value.integer >> (bits - 1)) == (value.integer < 0 ? -1 : 0);
 }
 
-// An int that no element can equal is compared as what it is: a 64-bit integer.
-void widen_for_comparison(std::array<Argument, most_arguments>& args) {
+bool is_logical(Ufunc ufunc) {
+    return ufunc == Ufunc::logical_and || ufunc == Ufunc::logical_or || ufunc == Ufunc::logical_xor;
+}
+
+// Ints that are no element of the dtype beside them, where NumPy does not refuse them: compared
+// they are 64-bit integers, divided floats, and of logic's only their truth counts.
+void fit_ints(Ufunc ufunc, std::array<Argument, most_arguments>& args) {
+    const bool comparing = compares(ufunc), dividing = ufunc == Ufunc::divide;
+    if (!comparing && !dividing && !is_logical(ufunc))
+        return;
     for (std::size_t k = 0; k < 2; ++k) {
         const Argument& other = args[1 - k];
         Scalar& value = args[k].scalar;
@@ -66,10 +76,17 @@ void widen_for_comparison(std::array<Argument, most_arguments>& args) {
             continue;
         const DType beside =
             other.kind == ArgType::Kind::array ? other.array->dtype() : other.scalar.dtype;
-        if (is_integer(beside) && !holds(beside, value)) {
+        if (!is_integer(beside) || holds(beside, value))
+            continue;
+        const bool is_unsigned = value.kind == Scalar::Kind::unsigned_integer;
+        if (dividing) {
+            value = Scalar::of(is_unsigned ? static_cast<double>(value.unsigned_integer)
+                                           : static_cast<double>(value.integer));
+        } else if (comparing) {
             value.is_numpy = true;
-            value.dtype =
-                value.kind == Scalar::Kind::unsigned_integer ? DType::uint64 : DType::int64;
+            value.dtype = is_unsigned ? DType::uint64 : DType::int64;
+        } else {
+            value = Scalar::of(true); // it is not 0
         }
     }
 }
@@ -129,6 +146,12 @@ Resolved& resolve(Ufunc ufunc, std::span<const Argument> inputs, const UfuncCall
             check_output(wanted, made->loop, k, output->dtype(), call.types.casting);
             form.given[inputs.size() + static_cast<std::size_t>(k)] = output->dtype();
         }
+    for (std::size_t k = 0; k < inputs.size() + static_cast<std::size_t>(outputs_of(wanted)); ++k) {
+        const bool is_input = k < inputs.size();
+        made->drops_imaginary = made->drops_imaginary ||
+                                drops_imaginary(is_input ? form.given[k] : made->loop.types[k],
+                                                is_input ? made->loop.types[k] : form.given[k]);
+    }
     const std::lock_guard lock(table_mutex());
     made->kernel = &kernel_of(form);
     return table.insert(key, std::move(made));
@@ -258,9 +281,11 @@ std::vector<Array> call_ufunc(Ufunc ufunc, const UfuncCall& call, void (*on_wait
     const auto nin = call.inputs.size(), nout = static_cast<std::size_t>(outputs_of(row(ufunc)));
     std::array<Argument, most_arguments> args;
     std::copy(call.inputs.begin(), call.inputs.end(), args.begin());
-    if (compares(ufunc))
-        widen_for_comparison(args);
+    if (nin == 2)
+        fit_ints(ufunc, args);
     Resolved& resolved = resolve(ufunc, std::span(args.data(), nin), call);
+    if (resolved.drops_imaginary) [[unlikely]]
+        note_cast(DType::complex128, DType::float64);
     if (nin == 2)
         refuse_negative_powers(ufunc, resolved.loop, args[1]);
     std::size_t count = nin;

@@ -100,6 +100,21 @@ def test_interp(same, make):
         "interp", x.reshape(1, -1).astype("f"), xp, make((20,), "i"), left=-1, right=7.5, rtol=1e-13
     )
     same("interp", 0.5, [0, 1], [1, 3])
+    values = make((20,), "D")
+    finite = x[:-2]
+    for period in (5, -2.5, 360.0):
+        same("interp", finite, xp[::-1].copy(), values, period=period, left=1, right=2, rtol=1e-12)
+    same("interp", finite, xp, make((20,), "i"), period=7, rtol=1e-12)
+    same("interp", x, xp, values, period=0)
+    ends = np.array([-np.inf, -np.inf, 1, np.inf, np.inf, np.nan, 2])
+    steps = np.arange(7.0)
+    between = np.linspace(-1, 7, 33)
+    same("interp", between, steps, ends)
+    turned = np.empty(7, "D")
+    turned.real, turned.imag = ends, ends[::-1]
+    same("interp", between, steps, turned)
+    same("interp", between, [-np.inf, -np.inf, 0, 3], [1.0, 2, 3, 4])
+    same("interp", ends, steps, steps)
     same("interp", x, [1.0], [2.0])
     same("interp", x, [], [])
     same("interp", x, [1.0, 2.0], [2.0])

@@ -292,6 +292,18 @@ def test_values_are_stored_by_numpys_rules(device):
     assert array.tolist() == [2, 2, 0]
 
 
+def test_a_mask_without_elements(device):
+    """NumPy does not look at its extents."""
+    host = np.arange(24.0).reshape(2, 3, 4)
+    array = quern.asarray(host)
+    for shape in [(0,), (0, 3), (2, 0, 4), (0, 0, 4)]:
+        mask = np.zeros(shape, bool)
+        assert array[quern.asarray(mask)].shape == host[mask].shape
+        array[quern.asarray(mask)] = 1
+        array[quern.asarray(mask)] = quern.asarray(2.0)
+    np.testing.assert_array_equal(array.get(), host)
+
+
 def test_an_axis_without_elements(device):
     empty = quern.zeros((0, 3))
     assert empty[[]].shape == (0, 3)

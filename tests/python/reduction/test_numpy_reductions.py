@@ -210,9 +210,24 @@ def test_dtype_and_out(device):
     array.sum(1, out=strided[:, 1])
     np.testing.assert_array_equal(strided.get()[:, 1], values.sum(axis=1))
     with pytest.raises(TypeError, match="same_kind"):
-        quern.mean(array, axis=0, out=quern.zeros(30, "int32"))
+        quern.std(array, axis=0, out=quern.zeros(30, "int32"))
     with pytest.raises(ValueError, match="Out shape is mismatched"):
         quern.sum(array, axis=0, out=quern.zeros(20, "int64"))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "mean", "var", "nansum"])
+def test_out_of_another_dtype(device, name):
+    """NumPy's reductions compute in what the array and `out` have in common, and then cast to anything."""
+    values = np.random.default_rng(5).normal(0, 40, (6, 5))
+    for into, of in [("i8", "f4"), ("i4", "f8"), ("f8", "f4"), ("i2", "i4"), ("f4", "i8")]:
+        source = values.astype(of)
+        wanted, out = np.zeros(6, into), quern.zeros(6, into)
+        with np.errstate(all="ignore"):
+            getattr(np, name)(source, axis=1, out=wanted)
+        assert getattr(quern, name)(quern.asarray(source), axis=1, out=out) is out
+        fits = np.abs(np.asarray(getattr(np, name)(source, axis=1), "d")) < 100
+        fits = fits | (np.dtype(into).kind == "f")
+        np.testing.assert_allclose(out.get()[fits], wanted[fits], rtol=1e-5)
 
 
 def test_empty_and_wrong(device):

@@ -308,6 +308,15 @@ def test_at_with_scalars_masks_and_views(device):
     np.add.at(host, [0, 1, 1, 2], host[:4])  # values that the updates would change
     quern.add.at(array, [0, 1, 1, 2], array[:4])
     np.testing.assert_array_equal(array.get(), host)
+    for values in (
+        host[:3] * 2,
+        [1, 2, 3],
+        (0.5,),
+        np.float32(7),
+    ):  # of the host, as the indices are
+        np.maximum.at(host, [0, 1, 1], values)
+        quern.maximum.at(array, [0, 1, 1], values)
+    np.testing.assert_array_equal(array.get(), host)
     many = np.random.default_rng(0).integers(0, 1000, 20000)
     weights = np.random.default_rng(1).normal(0, 1, 20000).astype("f4")
     found = quern.zeros(1000, "f4")

@@ -107,6 +107,23 @@ def test_dtype_signature_and_casting(device):
         ]
 
 
+@pytest.mark.parametrize("letter", "bBhHiIlL")
+def test_ints_that_are_no_element(device, letter):
+    """Divided they are floats, compared the numbers that they are; of logic's their truth counts."""
+    host = np.array([0, 1, 3, 100], letter)
+    x = quern.asarray(host)
+    for name in ("divide", "less", "equal", "logical_and", "logical_or", "logical_xor"):
+        for value in (-2, 300, 70000, -(2**40), 2**63 + 5):
+            if value > 2**63 and name.startswith("logical"):
+                continue  # NumPy counts no further there
+            for order in (1, -1):
+                with np.errstate(divide="ignore"):
+                    wanted = getattr(np, name)(*(host, value)[::order])
+                found = getattr(quern, name)(*(x, value)[::order])
+                assert found.dtype == wanted.dtype, (name, value, order)
+                np.testing.assert_allclose(found.get(), wanted, rtol=1e-15)
+
+
 def test_refuses_what_lives_on_the_host(device):
     x = quern.ones(3)
     for other in (np.ones(3), [1, 2, 3], (1, 2, 3), None, "text"):
