@@ -70,6 +70,9 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 // numpy.add(x, y) and its methods, where x or y is a quern array.
 py::object from_numpy(const Self&, const py::object& ufunc, const std::string& method,
                       const py::args& inputs, const py::kwargs& options) {
+    for (const py::handle input : inputs)
+        if (!is_operand(input.ptr()) && py::hasattr(input, "__array_ufunc__"))
+            return py::reinterpret_borrow<py::object>(Py_NotImplemented);
     const py::object name = ufunc.attr("__name__");
     const std::optional<Ufunc> ours = ufunc_named(name.cast<std::string>());
     const py::object object =

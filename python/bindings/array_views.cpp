@@ -5,6 +5,8 @@
 #include "runtime/array/views.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 #include <vector>
 
 namespace py = pybind11;
@@ -29,6 +31,9 @@ Array transposed(const Array& array, const py::object& axes) {
 }
 
 Array squeezed(const Array& array, const py::object& axis) {
+    if (array.ndim() == 0 && py::isinstance<py::int_>(axis) &&
+        (axis.equal(py::int_(0)) || axis.equal(py::int_(-1))))
+        return array; // NumPy lets these pass
     return axis.is_none() ? squeeze(array) : squeeze(array, axes_of(axis));
 }
 
@@ -52,19 +57,44 @@ py::object reshaped(const Self& self, const py::object& shape, const py::object&
     return py::cast(reshape(array, extents, order));
 }
 
-py::object ravelled(const Self& self, const py::object& order) {
-    if (to_order(order, 'C') == 'K') {
-        const Array& array = self.array();
-        if (!array.c_contiguous() && !array.f_contiguous()) {
-            const Array copy = duplicate(array, array.dtype(), 'K', current_stream(array.device()));
-            // Dense, so its axes in the order of their strides are one contiguous run.
-            Dims shape{copy.size()}, strides{static_cast<std::int64_t>(bytes_of(copy.dtype()))};
-            return py::cast(Array(copy.buffer(), copy.address(), copy.dtype(), std::move(shape),
-                                  std::move(strides)));
+// Axes from the outermost to the innermost as NumPy walks an array in the order 'K': by their
+// strides, but one that is 0 stays where it stands.
+std::vector<std::int64_t> axes_as_walked(const Array& array) {
+    std::vector<std::int64_t> axes(static_cast<std::size_t>(array.ndim()));
+    std::iota(axes.begin(), axes.end(), 0);
+    const auto stride = [&](std::int64_t axis) {
+        const int k = static_cast<int>(axis);
+        return array.shape()[k] == 1 ? 0 : std::abs(array.strides()[k]);
+    };
+    for (auto moved = axes.begin(); moved != axes.end(); ++moved) {
+        auto place = moved;
+        for (auto other = moved; stride(*moved) != 0 && other != axes.begin();) {
+            --other;
+            if (stride(*other) == 0)
+                continue;
+            if (stride(*moved) <= stride(*other))
+                break;
+            place = other;
         }
-        return reshaped(self, py::int_(-1), py::str(array.c_contiguous() ? "C" : "F"), py::none());
+        std::rotate(place, moved, moved + 1);
     }
-    return reshaped(self, py::int_(-1), order, py::none());
+    return axes;
+}
+
+// A view where all elements lie in one run in that order, unless a copy is wanted.
+py::object ravelled(const Self& self, const py::object& order_name, bool copied) {
+    const Array& array = self.array();
+    const char order = to_order(order_name, 'C');
+    const bool turned =
+        order == 'F' || (order == 'A' && array.f_contiguous() && !array.c_contiguous());
+    const Array walked = order == 'K' ? transpose(array, axes_as_walked(array))
+                         : turned     ? transpose(array)
+                                      : array;
+    const Dims shape{array.size()};
+    if (walked.c_contiguous() && !copied)
+        return self.view(*reshape_view(walked, shape));
+    const Array copy = duplicate(walked, walked.dtype(), 'C', current_stream(array.device()));
+    return py::cast(*reshape_view(copy, shape));
 }
 
 py::object viewed(const Self& self, const py::object& dtype) {
@@ -90,17 +120,13 @@ void attach_shapes(py::handle type) {
         "reshape(*shape, order='C', copy=None)\n\nThe same elements in another shape; one extent "
         "may be -1.\n"
         "A view where the layout allows it, else a copy.");
-    attach(type, "ravel", &ravelled, py::arg("order") = "C",
-           "One axis; a view where the layout allows it.");
+    attach(
+        type, "ravel",
+        [](const Self& self, const py::object& order) { return ravelled(self, order, false); },
+        py::arg("order") = "C", "One axis; a view where the elements lie in one run.");
     attach(
         type, "flatten",
-        [](const Self& self, const py::object& order) {
-            char wanted = to_order(order, 'C');
-            const Array& array = self.array();
-            if (wanted == 'K')
-                wanted = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
-            return reshaped(self, py::int_(-1), py::str(std::string(1, wanted)), py::bool_(true));
-        },
+        [](const Self& self, const py::object& order) { return ravelled(self, order, true); },
         py::arg("order") = "C", "One axis, always a copy.");
     attach(
         type, "squeeze",

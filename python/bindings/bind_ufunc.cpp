@@ -444,7 +444,14 @@ PyType_Spec spec{
     "quern.ufunc", sizeof(UfuncObject), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
-// What an operator computes with. Lists and NumPy's arrays are not among it, and say so.
+// Has it a way of its own with NumPy's ufuncs?
+bool overrides_ufuncs(PyObject* object) {
+    const py::object way = py::getattr(object, "__array_ufunc__", py::none());
+    return !way.is_none();
+}
+
+} // namespace
+
 bool is_operand(PyObject* object) {
     if (find_array(object) != nullptr || PyFloat_CheckExact(object) || PyLong_CheckExact(object) ||
         PyBool_Check(object) || find_scalar_type(Py_TYPE(object)) || PyFloat_Check(object) ||
@@ -454,8 +461,6 @@ bool is_operand(PyObject* object) {
            PyObject_HasAttrString(object, "__cupy_get_ndarray__") != 0 ||
            py::isinstance<py::array>(object) || PyList_Check(object) || PyTuple_Check(object);
 }
-
-} // namespace
 
 PyObject* ufunc_object(Ufunc ufunc) noexcept { return objects[static_cast<std::size_t>(ufunc)]; }
 
@@ -470,8 +475,15 @@ PyObject* call_operator(Ufunc ufunc, std::initializer_list<PyObject*> inputs,
     return guarded(
         [&]() -> PyObject* {
             for (PyObject* input : inputs)
-                if (!is_operand(input))
-                    return Py_NewRef(Py_NotImplemented);
+                if (!is_operand(input)) {
+                    if (out != nullptr || !overrides_ufuncs(input))
+                        return Py_NewRef(Py_NotImplemented);
+                    py::list all; // NumPy finds who is to answer
+                    for (PyObject* each : inputs)
+                        all.append(py::handle(each));
+                    const std::string name(row(ufunc).name);
+                    return py::module_::import("numpy").attr(name.c_str())(*all).release().ptr();
+                }
             Call call(ufunc);
             for (PyObject* input : inputs)
                 call.add_input(input);

@@ -11,8 +11,11 @@ namespace quern::python {
 // nullopt: it is none.
 [[nodiscard]] std::optional<Ufunc> find_ufunc(PyObject* object) noexcept;
 
-// ufunc(*inputs), or into `out`: a new reference, or nullptr with the error set. With `operators`
-// what no array can be computed with is NotImplemented, so that Python asks the other operand.
+// What an operator computes with. Lists and NumPy's arrays are not among it, and say so.
+[[nodiscard]] bool is_operand(PyObject* object);
+// ufunc(*inputs), or into `out`: a new reference, or nullptr with the error set. What has an
+// `__array_ufunc__` of its own answers by it; what else no array can be computed with is
+// NotImplemented, so that Python asks the other operand.
 [[nodiscard]] PyObject* call_operator(Ufunc ufunc, std::initializer_list<PyObject*> inputs,
                                       PyObject* out = nullptr) noexcept;
 

@@ -72,9 +72,9 @@ def piecewise(x: object, condlist: Any, funclist: Sequence[Any], *args: Any, **k
     """
     values = as_array(x)
     if isinstance(condlist, _core.ndarray):
-        condlist = [condlist] if condlist.ndim < 2 else list(condlist)
-    elif not isinstance(condlist, (list, tuple)) or not isinstance(
-        condlist[0], (list, _core.ndarray)
+        condlist = [condlist] if condlist.ndim < min(values.ndim + 1, 2) else list(condlist)
+    elif not isinstance(condlist, (list, tuple)) or (
+        values.ndim and not isinstance(condlist[0], (list, _core.ndarray))
     ):
         condlist = [condlist]
     masks = [as_array(mask).astype(np.bool_, copy=False) for mask in condlist]

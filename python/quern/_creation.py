@@ -332,6 +332,13 @@ def linspace(
     intervals = count - 1 if endpoint else count
     first, last = _plain(start) * 1.0, _plain(stop) * 1.0
     step = (last - first) / intervals if intervals > 0 else math.nan
+    if (
+        step == 0 and first != last
+    ):  # too small for a float: the distance is scaled, not the step repeated
+        made = arange(count, dtype=float, device=device) / intervals * (last - first) + first
+        if endpoint:
+            made[-1] = last
+        return (made.astype(wanted), step) if retstep else made.astype(wanted)
     by = step if intervals > 0 else 0.0
     result = _core._linspace(first, last, by, count, endpoint and count > 1, wanted, device)
     return (result, step) if retstep else result

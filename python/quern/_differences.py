@@ -274,7 +274,7 @@ def _fold_kernel() -> ElementwiseKernel:
     )
 
 
-def _fold(a: ndarray, v: ndarray, mode: str, name: str) -> ndarray:
+def _fold(a: ndarray, v: ndarray, mode: str, name: str, turned: bool = False) -> ndarray:
     if a.ndim != 1 or v.ndim != 1:
         raise ValueError("object too deep for desired array")
     if a.size == 0 or v.size == 0:
@@ -291,7 +291,8 @@ def _fold(a: ndarray, v: ndarray, mode: str, name: str) -> ndarray:
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
     a, v = (ascontiguousarray(x.astype(wide, copy=False)) for x in (a, v))
     made = empty(count, wide, device=a.device)
-    _fold_kernel()(a, v, a.size, v.size, -before, count, made, size=-(-count // _BLOCK))
+    target = made[::-1] if turned else made
+    _fold_kernel()(a, v, a.size, v.size, -before, count, target, size=-(-count // _BLOCK))
     return made.astype(dtype, copy=False)
 
 
@@ -303,7 +304,7 @@ def correlate(a: object, v: object, mode: str = "valid") -> ndarray:
     x, y = as_array(a), as_array(v)
     y = ufuncs["conjugate"](y) if y.dtype.kind == "c" else y
     if y.size > x.size:
-        return _fold(y, x, mode, "correlate")[::-1]
+        return _fold(y, x, mode, "correlate", turned=True)
     return _fold(x, y, mode, "correlate")
 
 

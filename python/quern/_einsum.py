@@ -146,7 +146,7 @@ def einsum(
     A label of several operands pairs their axes (an extent of 1 stretches), one that the output lacks is summed over,
     one that an operand has twice takes its diagonal; `...` stands for axes that broadcast. More than two operands meet
     pair by pair in the order that NumPy's search finds (`optimize`: a path, "greedy" or "optimal"; greedy otherwise).
-    Of one operand and without sums the result is a view.
+    Of one operand and without sums the result is a view, whatever `dtype` and `order` are.
     Raises: ValueError for subscripts that do not fit; TypeError where `casting` forbids. Source: numpy.einsum.
     """
     texts, output_text, values = _subscripts(operands)
@@ -158,6 +158,9 @@ def einsum(
         )
     names = [_named(t, a.ndim, k) for k, (t, a) in enumerate(zip(texts, arrays, strict=True))]
     output = _output(output_text, names)
+    if len(arrays) == 1 and out is None and set(output) == set(names[0]):
+        a, named = _without_repeats(arrays[0], names[0])
+        return transpose(a, [named.index(name) for name in output]) if a.ndim else a[...]
     result = np.dtype(dtype) if dtype is not None else np.result_type(*(a.dtype for a in arrays))
     for a in arrays:
         if not np.can_cast(a.dtype, result, casting):  # type: ignore[arg-type]

@@ -287,7 +287,9 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
     if where is True:
         dst[...] = source
         return
-    mask = as_array(where)
+    if not isinstance(where, (_core.ndarray, np.ndarray)):
+        where = np.asarray(where, np.bool_).tolist()
+    mask = as_array(where, dst.device)
     if mask.dtype != np.bool_:
         raise TypeError(
             f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'"
@@ -296,11 +298,32 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
         raise ValueError("assignment destination is read-only")
     if not isinstance(source, _core.ndarray):
         source = full((), source, dst.dtype, device=dst.device)
-    elif broadcast_shapes(dst.shape, source.shape) != dst.shape:
-        raise ValueError(
-            f"could not broadcast input array from shape {source.shape} into shape {dst.shape}"
-        )
+    elif source.ndim > dst.ndim:
+        extra = source.ndim - dst.ndim
+        source = source.squeeze(tuple(k for k in range(extra) if source.shape[k] == 1))
+    for x, name in ((source, "input array"), (mask, "where mask")):
+        if not _fits_into(x, dst.shape):
+            raise ValueError(
+                f"could not broadcast {name} from shape {x.shape} into shape {dst.shape}"
+            )
     _masked_copy_kernel()(mask, source, dst)
+
+
+def _fits_into(source: ndarray, shape: tuple[int, ...]) -> bool:
+    try:
+        return broadcast_shapes(shape, source.shape) == shape
+    except ValueError:
+        return False
+
+
+def written(found: ndarray, out: ndarray) -> ndarray:
+    """`found` cast into `out`, which must be of its shape."""
+    if out.shape != found.shape:
+        raise ValueError(
+            f"out is {out.shape}, the result is {found.shape}: give an out of exactly that shape"
+        )
+    copyto(out, found)
+    return out
 
 
 def _check_cast(source: Any, to: np.dtype[Any], casting: str) -> None:

@@ -140,6 +140,12 @@ def _range_of(part: slice) -> tuple[Any, Any, Any, int]:
     return start, part.stop, step, math.ceil((part.stop - start) / step)
 
 
+def _kind(start: Any, stop: Any, step: Any) -> np.dtype[Any]:
+    """The dtype of a range of these; a complex step makes it inexact."""
+    values = (start, stop, abs(step) if isinstance(step, complex) else step)
+    return np.result_type(*(x.dtype if isinstance(x, _core.ndarray) else x for x in values))
+
+
 class _Grid:
     """`mgrid[a:b, c:d]` and `ogrid[a:b, c:d]`: coordinates by slices; a complex step is a number of values."""
 
@@ -153,37 +159,32 @@ class _Grid:
 
     def __getitem__(self, key: slice | tuple[slice, ...]) -> Any:
         if isinstance(key, slice):
-            return self._line(key, None)
+            if not isinstance(key.step, complex):
+                return arange(0 if key.start is None else key.start, key.stop, key.step)
+            start, stop, step, count = _range_of(key)
+            return self._line(start, stop, step, count, _kind(start, stop, step))
         ranges = [_range_of(part) for part in key]
-        kinds = [
-            np.result_type(*(type(value) for value in (start, stop, step)))
-            if not isinstance(step, complex)
-            else np.result_type(type(start), type(stop), type(abs(step)), float)
-            for start, stop, step, _ in ranges
-        ]
-        dtype = np.result_type(np.intp, *kinds) if kinds else np.dtype(np.intp)
+        dtype = np.result_type(np.intp, *(_kind(*ends) for *ends, _ in ranges))
         shape = tuple(max(0, count) for *_, count in ranges)
-        lines = []
-        for axis, part in enumerate(key):
-            line = self._line(part, dtype)
-            lines.append(line.reshape((1,) * axis + (-1,) + (1,) * (len(key) - axis - 1)))
         if self._sparse:
-            return tuple(lines)
+            whole = (slice(None),)
+            new = (None,) * len(ranges)
+            lines = (self._line(*ends, dtype) for ends in ranges)
+            return tuple(x[new[:k] + whole + new[k + 1 :]] for k, x in enumerate(lines))
         made = empty((len(key), *shape), dtype)
-        for place, line in enumerate(lines):
-            made[place] = line
+        for axis, ends in enumerate(ranges):
+            made[axis] = self._line(*ends, dtype, (-1,) + (1,) * (len(ranges) - axis - 1))
         return made
 
-    def _line(self, part: slice, dtype: np.dtype[Any] | None) -> ndarray:
-        start, stop, step, count = _range_of(part)
+    def _line(
+        self, start: Any, stop: Any, step: Any, count: int, dtype: Any, shape: Any = -1
+    ) -> ndarray:
+        line = arange(max(0, count), dtype=dtype).reshape(shape)
+        by = step
         if isinstance(step, complex):
-            by = (stop - start) / float(count - 1) if count > 1 else float(stop - start)
-            line = arange(0, count, 1, float if dtype is None else dtype)
-        else:
-            if dtype is None:
-                return arange(start, stop, step)
-            by, line = step, arange(max(0, count), dtype=dtype)
-        return line * by + start if by != 1 or start != 0 else line
+            by = (stop - start) / float(count - 1) if count > 1 else abs(step)
+        plain = not isinstance(by, _core.ndarray) and not isinstance(start, _core.ndarray)
+        return line if plain and by == 1 and start == 0 else line * by + start
 
 
 mgrid = _Grid(sparse=False)

@@ -44,12 +44,12 @@ def bincount(x: ndarray, weights: ndarray | None = None, minlength: int = 0) -> 
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     x = asarray(x)
-    if x.dtype.kind not in "biu":
-        raise _cannot_cast(x.dtype, "int64")
     if x.ndim != 1:
         raise ValueError(
             f"object {'too deep' if x.ndim else 'of too small depth'} for desired array"
         )
+    if x.dtype.kind not in "biu":
+        raise _cannot_cast(x.dtype, "int64")
     if weights is not None:
         weights = _weights(weights, x)
         if weights.shape != x.shape:

@@ -154,9 +154,13 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
 def putmask(a: ndarray, mask: Any, values: Any) -> None:
     """Set the elements of `a` where `mask` is true to the values at the same positions, counted round.
 
-    Raises: ValueError for a mask of another size or a read-only `a`.
+    Raises: ValueError for a mask of another size or a read-only `a`; TypeError for values that are not cast safely.
     Source: NumPy, `numpy.putmask`.
     """
+    if isinstance(values, _core.ndarray) and not np.can_cast(values.dtype, a.dtype, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {values.dtype!r} to {a.dtype!r} according to the rule 'safe'"
+        )
     _core.putmask(_require(a), mask, values)
 
 

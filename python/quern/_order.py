@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern._core import _quantile, _quantile_methods, ndarray
-from quern._creation import asarray
-from quern._reductions import nanmean
+from quern._creation import asarray, full
+from quern._elementwise import where, written
+from quern._indexing import take_along_axis
+from quern._joining import concatenate
+from quern._manipulation import moveaxis
+from quern._operands import as_array, normalize_axis_tuple, ufuncs
+from quern._reductions import count_nonzero, mean, nanmean
+from quern._sorting import sort
 from quern._weighted import weighted_quantiles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
-    Axis = int | tuple[int, ...] | None
+    Axis = int | Sequence[int] | None
     Places = float | npt.ArrayLike | ndarray
 
 __all__ = [
@@ -28,7 +36,7 @@ __all__ = [
 
 
 def median(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     out: ndarray | None = None,
     overwrite_input: bool = False,
@@ -44,7 +52,7 @@ def median(
 
 
 def nanmedian(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     out: ndarray | None = None,
     overwrite_input: bool = False,
@@ -55,7 +63,7 @@ def nanmedian(
 
 
 def quantile(
-    a: ndarray,
+    a: Any,
     q: Places,
     axis: Axis = None,
     out: ndarray | None = None,
@@ -86,7 +94,7 @@ def quantile(
 
 
 def nanquantile(
-    a: ndarray,
+    a: Any,
     q: Places,
     axis: Axis = None,
     out: ndarray | None = None,
@@ -101,7 +109,7 @@ def nanquantile(
 
 
 def percentile(
-    a: ndarray,
+    a: Any,
     q: Places,
     axis: Axis = None,
     out: ndarray | None = None,
@@ -116,7 +124,7 @@ def percentile(
 
 
 def nanpercentile(
-    a: ndarray,
+    a: Any,
     q: Places,
     axis: Axis = None,
     out: ndarray | None = None,
@@ -130,20 +138,49 @@ def nanpercentile(
     return _quantiles(a, q, axis, out, method, keepdims, weights, "Percentiles", True)
 
 
-def _median(a: ndarray, axis: Axis, out: ndarray | None, keepdims: bool, skip_nan: bool) -> ndarray:
+def _tuple_of(axis: Axis) -> int | tuple[int, ...] | None:
+    return tuple(axis) if isinstance(axis, (list, tuple)) else axis  # type: ignore[return-value]
+
+
+def _median(
+    given: Any, along: Axis, out: ndarray | None, keepdims: bool, skip_nan: bool
+) -> ndarray:
+    a, axis = as_array(given), _tuple_of(along)
     axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if a.size == 0 and any(a.shape[d] == 0 for d in axes):
         return nanmean(a, axis, out=out, keepdims=keepdims)
+    if a.dtype.kind == "c":
+        return _complex_median(a, axes, out, keepdims, skip_nan)
     dtype = np.dtype("f8") if a.dtype.kind in "biu" else a.dtype
     half = asarray(np.array(0.5), device=a.device)
     found: ndarray = _quantile(a, half, axis, "median", dtype, keepdims, out, skip_nan)
     return found
 
 
+def _complex_median(
+    a: ndarray, axes: tuple[int, ...], out: ndarray | None, keepdims: bool, skip_nan: bool
+) -> ndarray:
+    """The mean of the two in the middle as a sort orders them, by real and then by imaginary parts, NaN last."""
+    gone = normalize_axis_tuple(axes, a.ndim)
+    rows = moveaxis(a, gone, range(-len(gone), 0))
+    rows = sort(rows.reshape((*rows.shape[: a.ndim - len(gone)], -1)))
+    lost = ufuncs["isnan"](rows)
+    counts = rows.shape[-1] - count_nonzero(lost, -1, keepdims=True)
+    if not skip_nan:
+        counts = full(counts.shape, rows.shape[-1], counts.dtype, device=a.device)
+    low, high = ((ufuncs["maximum"](counts - k, 0)) // 2 for k in (1, 0))
+    pair = concatenate([take_along_axis(rows, places, -1) for places in (low, high)], -1)
+    middle = mean(pair, -1)
+    found = where(lost[..., 0] if skip_nan else lost[..., -1], rows[..., -1], middle)
+    if keepdims:
+        found = found.reshape(tuple(1 if k in gone else n for k, n in enumerate(a.shape)))
+    return found if out is None else written(found, out)
+
+
 def _quantiles(
-    a: ndarray,
+    values: Any,
     q: Places,
-    axis: Axis,
+    along: Axis,
     out: ndarray | None,
     method: str,
     keepdims: bool,
@@ -151,6 +188,7 @@ def _quantiles(
     what: str,
     skip_nan: bool,
 ) -> ndarray:
+    a, axis = as_array(values), _tuple_of(along)
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     weak = type(q) in (int, float)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quern import _core
 from quern._core import ElementwiseKernel, ReductionKernel, _allow_atomic_joins
-from quern._core import reduce as _reduce
-from quern._creation import full
+from quern._creation import asarray, full
+from quern._operands import as_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,10 @@ __all__ = [
 ]
 
 
+def _reduce(name: str, a: object, *options: Any) -> ndarray:
+    return _core.reduce(name, as_array(a), *options)
+
+
 @contextlib.contextmanager
 def atomic_reductions(allowed: bool = True) -> Iterator[None]:
     """Within it, reductions of this thread may join the results of blocks by atomic operations.
@@ -68,7 +73,7 @@ def atomic_reductions(allowed: bool = True) -> Iterator[None]:
 
 
 def sum(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -89,7 +94,7 @@ def sum(
 
 
 def prod(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -102,7 +107,7 @@ def prod(
 
 
 def max(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     out: ndarray | None = None,
     keepdims: bool = False,
@@ -118,7 +123,7 @@ def max(
 
 
 def min(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     out: ndarray | None = None,
     keepdims: bool = False,
@@ -140,7 +145,7 @@ def ptp(
 
 
 def any(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     out: ndarray | None = None,
     keepdims: bool = False,
@@ -152,7 +157,7 @@ def any(
 
 
 def all(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     out: ndarray | None = None,
     keepdims: bool = False,
@@ -186,7 +191,7 @@ def count_nonzero(a: ndarray, axis: Axis = None, *, keepdims: bool = False) -> n
 
 
 def mean(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -207,7 +212,7 @@ def _freedom(ddof: float, correction: float | None) -> float:
 
 
 def var(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -225,7 +230,7 @@ def var(
 
 
 def std(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -240,7 +245,7 @@ def std(
 
 
 def nansum(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -253,7 +258,7 @@ def nansum(
 
 
 def nanprod(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -297,7 +302,7 @@ def nanargmin(
 
 
 def nanmean(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -310,7 +315,7 @@ def nanmean(
 
 
 def nanvar(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -325,7 +330,7 @@ def nanvar(
 
 
 def nanstd(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -372,7 +377,7 @@ def _weighted(result: str) -> ReductionKernel:
 
 
 def average(
-    a: ndarray,
+    a: Any,
     axis: Axis = None,
     weights: ndarray | None = None,
     returned: bool = False,
@@ -385,12 +390,14 @@ def average(
     Raises: TypeError for weights of another shape without an axis; ValueError for a length that does not fit.
     Source: numpy.average.
     """
+    a = asarray(a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
         if not returned:
             return result
         count = a.size // result.size if result.size else 0
         return result, full(result.shape, count, result.dtype)
+    weights = asarray(weights, device=a.device)
     dtype = np.result_type(a.dtype, weights.dtype, *(["f8"] if a.dtype.kind in "biu" else []))
     if weights.shape != a.shape:
         if axis is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quern import _core
+from quern._operands import as_array
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,7 +23,7 @@ __all__ = [
 
 
 def cumsum(
-    a: ndarray,
+    a: Any,
     axis: int | None = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -36,11 +37,11 @@ def cumsum(
     Raises: numpy.exceptions.AxisError; ValueError if `out` has another shape or is read-only; TypeError if it is none.
     Source: NumPy, `numpy.cumsum`.
     """
-    return _core.cumsum(a, axis, dtype, out)
+    return _core.cumsum(as_array(a), axis, dtype, out)
 
 
 def cumprod(
-    a: ndarray,
+    a: Any,
     axis: int | None = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -49,11 +50,11 @@ def cumprod(
 
     Source: NumPy, `numpy.cumprod`.
     """
-    return _core.cumprod(a, axis, dtype, out)
+    return _core.cumprod(as_array(a), axis, dtype, out)
 
 
 def nancumsum(
-    a: ndarray,
+    a: Any,
     axis: int | None = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -62,11 +63,11 @@ def nancumsum(
 
     Source: NumPy, `numpy.nancumsum`.
     """
-    return _core.nancumsum(a, axis, dtype, out)
+    return _core.nancumsum(as_array(a), axis, dtype, out)
 
 
 def nancumprod(
-    a: ndarray,
+    a: Any,
     axis: int | None = None,
     dtype: npt.DTypeLike | None = None,
     out: ndarray | None = None,
@@ -75,11 +76,11 @@ def nancumprod(
 
     Source: NumPy, `numpy.nancumprod`.
     """
-    return _core.nancumprod(a, axis, dtype, out)
+    return _core.nancumprod(as_array(a), axis, dtype, out)
 
 
 def cumulative_sum(
-    x: ndarray,
+    x: Any,
     /,
     *,
     axis: int | None = None,
@@ -93,11 +94,13 @@ def cumulative_sum(
     Raises: as `cumsum`; ValueError if `x` has more than one axis and `axis` is not given.
     Source: NumPy, `numpy.cumulative_sum`.
     """
-    return _core.cumulative_sum(x, axis=axis, dtype=dtype, out=out, include_initial=include_initial)
+    return _core.cumulative_sum(
+        as_array(x), axis=axis, dtype=dtype, out=out, include_initial=include_initial
+    )
 
 
 def cumulative_prod(
-    x: ndarray,
+    x: Any,
     /,
     *,
     axis: int | None = None,
@@ -110,5 +113,5 @@ def cumulative_prod(
     Shapes and errors as `cumulative_sum`. Source: NumPy, `numpy.cumulative_prod`.
     """
     return _core.cumulative_prod(
-        x, axis=axis, dtype=dtype, out=out, include_initial=include_initial
+        as_array(x), axis=axis, dtype=dtype, out=out, include_initial=include_initial
     )

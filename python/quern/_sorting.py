@@ -10,7 +10,10 @@ import numpy as np
 from quern import _core
 from quern._core import ndarray
 from quern._creation import arange, asarray, ascontiguousarray
+from quern._joining import stack
 from quern._manipulation import moveaxis
+from quern._operands import as_array, operands
+from quern._rearranging import atleast_1d
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +36,7 @@ _KINDS = ("quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merg
 
 
 def sort(
-    a: ndarray,
+    a: Any,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -47,11 +50,11 @@ def sort(
     Raises: numpy.exceptions.AxisError, also for a 0-d array; ValueError for an unknown `kind`. Source: numpy.sort.
     """
     check_kind(kind, order, stable)
-    return _core._sort(a, axis)
+    return _core._sort(as_array(a), axis)
 
 
 def argsort(
-    a: ndarray,
+    a: Any,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -63,15 +66,15 @@ def argsort(
     Shapes: that of `a`; one axis with `axis=None` and for a 0-d array. Errors: as `sort`. Source: numpy.argsort.
     """
     check_kind(kind, order, stable)
-    return _core._argsort(a.reshape(1) if a.ndim == 0 else a, axis)
+    return _core._argsort(atleast_1d(a), axis)
 
 
-def msort(a: ndarray) -> ndarray:
+def msort(a: Any) -> ndarray:
     """`sort` along the first axis. Source: CuPy, `cupy.msort`."""
     return sort(a, 0)
 
 
-def sort_complex(a: ndarray) -> ndarray:
+def sort_complex(a: Any) -> ndarray:
     """A copy sorted along the last axis, as complex numbers: complex64 for 8- and 16-bit integers, else complex128.
 
     Source: numpy.sort_complex.
@@ -83,7 +86,7 @@ def sort_complex(a: ndarray) -> ndarray:
 
 
 def partition(
-    a: ndarray,
+    a: Any,
     kth: int | Sequence[int],
     axis: int | None = -1,
     kind: str = "introselect",
@@ -94,12 +97,13 @@ def partition(
     Raises: ValueError for a `kth` out of bounds or an unknown `kind`; TypeError for one that is no integer;
     otherwise as `sort`. Source: numpy.partition.
     """
+    a = as_array(a)
     check_partition(a, kth, axis, kind, order)
     return _core._sort(a, axis)
 
 
 def argpartition(
-    a: ndarray,
+    a: Any,
     kth: int | Sequence[int],
     axis: int | None = -1,
     kind: str = "introselect",
@@ -109,8 +113,7 @@ def argpartition(
 
     Source: numpy.argpartition.
     """
-    if a.ndim == 0:
-        a = a.reshape(1)
+    a = atleast_1d(a)
     check_partition(a, kth, axis, kind, order)
     return _core._argsort(a, axis)
 
@@ -122,9 +125,9 @@ def lexsort(keys: ndarray | Sequence[ndarray], axis: int = -1) -> ndarray:
     Raises: TypeError for no key; ValueError for keys of different shapes; numpy.exceptions.AxisError.
     Source: numpy.lexsort.
     """
-    given = list(keys) if isinstance(keys, ndarray) and keys.ndim > 0 else keys
-    if not isinstance(given, (list, tuple)) or not given:
+    if not isinstance(keys, (ndarray, list, tuple)) or not len(keys):
         raise TypeError("need sequence of keys with len > 0 in lexsort")
+    given = operands(*keys)
     shape = given[0].shape
     if any(key.shape != shape for key in given):
         raise ValueError("all keys need to be the same shape")
@@ -144,7 +147,7 @@ def lexsort(keys: ndarray | Sequence[ndarray], axis: int = -1) -> ndarray:
     return found
 
 
-def searchsorted(a: ndarray, v: Any, side: str = "left", sorter: ndarray | None = None) -> ndarray:
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: ndarray | None = None) -> ndarray:
     """Where `v` would go in the sorted 1-D `a`, as int64: before equal elements, or behind them with side='right'.
 
     `sorter` (integers) puts `a` in order; it is checked, which waits for the device.
@@ -153,13 +156,14 @@ def searchsorted(a: ndarray, v: Any, side: str = "left", sorter: ndarray | None 
     """
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
+    a = as_array(a)
     if a.ndim != 1:
         raise ValueError(
             "object too deep for desired array"
             if a.ndim
             else "object of too small depth for desired array"
         )
-    wanted = asarray(v, device=a.device)
+    wanted = as_array(v, a.device)
     if sorter is not None:
         if sorter.dtype.kind not in "iu":
             raise TypeError("sorter must only contain integers")
@@ -175,26 +179,38 @@ def searchsorted(a: ndarray, v: Any, side: str = "left", sorter: ndarray | None 
     return found
 
 
-def digitize(x: Any, bins: ndarray, right: bool = False) -> ndarray:
+def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
     """In which of the bins between `bins`, which rise or fall, each of `x` lies, as int64: 0 before the first.
 
     A bin holds its lower edge, or its upper one with `right`. One synchronisation, to see that `bins` is monotonic.
     Shapes: that of `x`. Raises: ValueError for `bins` of more axes or not monotonic; TypeError for complex numbers.
     Source: numpy.digitize.
     """
-    bins = asarray(bins)
-    x = asarray(x, device=bins.device)
+    x, bins = operands(x, bins)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
     if bins.ndim != 1:
         raise ValueError("object too deep for desired array")
     side = "left" if right else "right"
-    if bool((bins[1:] >= bins[:-1]).all()):
+    if bins.size == 0 or _rises(bins):
         return searchsorted(bins, x, side)
-    if not bool((bins[1:] <= bins[:-1]).all()):
+    fallen: ndarray = bins.size - searchsorted(bins[::-1], x, side)
+    return fallen
+
+
+def _rises(bins: ndarray) -> bool:
+    """Whether bins rise (as those do that are all alike) or fall, which waits; ValueError for both.
+
+    NumPy decides by the first two that differ, and what cannot be compared does not rise.
+    """
+    before, after = bins[:-1], bins[1:]
+    differ = before != after
+    first = bins[differ.argmax() + 1 if bins.size > 1 else 0]
+    signs = (differ.any(), bins[0] < first, (before < after).any(), (before > after).any())
+    some, rising, up, down = stack(signs).get()
+    if some and (down if rising else up):
         raise ValueError("bins must be monotonically increasing or decreasing")
-    other = "right" if right else "left"
-    return bins.size - searchsorted(bins[::-1], x, other)
+    return bool(rising or not some)
 
 
 def _rows_of(like: ndarray, length: int) -> ndarray:

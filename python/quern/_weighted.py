@@ -13,6 +13,7 @@ import numpy as np
 
 from quern._core import ElementwiseKernel, ReductionKernel, ndarray, ufuncs
 from quern._creation import asarray, empty, full
+from quern._elementwise import written
 from quern._reductions import any as any_of
 from quern._reductions import count_nonzero
 
@@ -130,15 +131,4 @@ def weighted_quantiles(
         found = found.reshape(
             parts.shape + tuple(n for d, n in enumerate(a.shape) if d not in gone)
         )
-    if out is None:
-        return found
-    if out.shape != found.shape:
-        raise ValueError(
-            f"out is {out.shape}, the result is {found.shape}: give an out of exactly that shape"
-        )
-    if not np.can_cast(found.dtype, out.dtype, "same_kind"):
-        raise TypeError(
-            f"Cannot cast the result from {found.dtype!r} to {out.dtype!r} with casting rule 'same_kind'"
-        )
-    out[...] = found
-    return out
+    return found if out is None else written(found, out)

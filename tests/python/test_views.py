@@ -57,6 +57,43 @@ def test_reshape_that_must_copy(device):
     np.testing.assert_array_equal(array.get(), host)
 
 
+@pytest.mark.parametrize("order", "CFAK")
+def test_ravel_is_one_run(device, order):
+    for host, view in (
+        (np.arange(10), lambda a: a[::2]),
+        (np.arange(10), lambda a: a[::-2]),
+        (numbers((2, 3, 4)), lambda a: a.transpose(2, 0, 1)),
+        (numbers((2, 3, 4)), lambda a: a.transpose(2, 0, 1)[:, ::-1]),
+        (numbers((2, 3, 4)), lambda a: a.transpose(0, 2, 1)[:, ::-2]),
+        (numbers((2, 3)), lambda a: a[::-1, ::-1]),
+        (numbers((3, 2)), lambda a: a.T),
+        (numbers((3, 0)), lambda a: a.T),
+        (numbers(()), lambda a: a),
+    ):
+        array = quern.asarray(host)
+        one, theirs = view(array).ravel(order), view(host).ravel(order)
+        np.testing.assert_array_equal(one.get(), theirs)
+        assert one.flags.c_contiguous
+        assert quern.may_share_memory(one, array) == np.may_share_memory(theirs, host)
+        copy = view(array).flatten(order)
+        np.testing.assert_array_equal(copy.get(), view(host).flatten(order))
+        assert not quern.may_share_memory(copy, array)
+    for shape, wide in (((1,), (4,)), ((2, 1), (3, 2, 4)), ((2, 1, 3), (2, 4, 3))):
+        one = quern.broadcast_to(quern.asarray(numbers(shape)), wide).ravel(order)
+        assert one.flags.c_contiguous
+        np.testing.assert_array_equal(one.get(), np.broadcast_to(numbers(shape), wide).ravel(order))
+
+
+def test_squeeze_of_no_axes(device):
+    for axis in (0, -1, None, ()):
+        assert quern.array(3).squeeze(axis).shape == np.array(3).squeeze(axis).shape == ()
+    for axis in (1, (0,)):
+        with pytest.raises(np.exceptions.AxisError):
+            np.array(3).squeeze(axis)
+        with pytest.raises(np.exceptions.AxisError):
+            quern.array(3).squeeze(axis)
+
+
 def test_shape_can_be_set(device):
     array = quern.asarray(numbers((3, 4)))
     array.shape = (2, -1)

@@ -144,7 +144,9 @@ def test_copyto(device, make):
         (make((4,), "d"), True, "no"), (make((3, 1), "h"), make((3, 4), "?"), "same_kind"),
         (7, make((4,), "?"), "same_kind"),
         (make((5,), "f"), True, "same_kind"), (make((2, 3, 4), "f"), make((4,), "?"), "same_kind"),
-        (1, make((4,), "i"), "same_kind"),
+        (1, make((4,), "i"), "same_kind"), (1, 0, "same_kind"), (1, 2.5, "same_kind"), (1, [1, 0, 0, 1], "same_kind"),
+        (1, np.int8(1), "same_kind"), (make((1, 1, 4), "b"), make((3, 1), "?"), "same_kind"),
+        (make((1, 3, 1), "b"), True, "same_kind"), (2, make((1, 3, 4), "?"), "same_kind"),
     ):  # fmt: skip
         for letter in "bfD":
             theirs = make((3, 4), letter)

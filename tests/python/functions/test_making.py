@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from functions.compare import agree
+from functions.compare import agree, to_quern
 
 import quern
 
@@ -109,8 +109,14 @@ def test_grids(same, make, device):
     keys = [
         np.s_[0:5], np.s_[0:5, 0:3], np.s_[-1:1:5j], np.s_[-1:1:5j, 0:3], np.s_[0:1:0.25, 2:8:2],
         np.s_[:4, 1:2:3j, 2:5],
-        np.s_[4:0:-1, 0:2], np.s_[0:2.5:0.5], np.s_[3:7:1j],
+        np.s_[4:0:-1, 0:2], np.s_[0:2.5:0.5], np.s_[3:7:1j], np.s_[0:], np.s_[:3],
     ]  # fmt: skip
+    first, last = np.zeros(4)[:, None], np.arange(4.0)[:, None]
+    ours, theirs = (to_quern(first), to_quern(last)), (first, last)
+    for grid in ("mgrid", "ogrid"):
+        for keys_of in (lambda a, b: np.s_[a:b:5j], lambda a, b: np.s_[a:b:4j, a:b:4j]):
+            made, wanted = (getattr(m, grid)[keys_of(*e)] for m, e in ((quern, ours), (np, theirs)))
+            agree(made, wanted, 1e-15)
     for key in keys:
         agree(quern.mgrid[key], np.mgrid[key], 1e-15)
         agree(quern.ogrid[key], np.ogrid[key], 1e-15)

@@ -306,7 +306,40 @@ def test_bad_outputs(device):
         with pytest.raises(error):
             quern.quantile(array, 0.5, axis=1, out=out)
     with pytest.raises(TypeError):
-        quern.median(quern.zeros(3, dtype="c8"))
+        quern.quantile(quern.zeros(3, dtype="c8"), 0.5)
+
+
+@pytest.mark.parametrize("dtype", ["F", "D"])
+def test_medians_of_complex_numbers(device, dtype):
+    draw = np.random.default_rng(4)
+    values = (draw.integers(-3, 4, (3, 4, 5)) + 1j * draw.integers(-3, 4, (3, 4, 5))).astype(dtype)
+    holed = values.copy()
+    holed[draw.random(values.shape) < 0.3] = np.nan
+    holed[:, 1, 2] = np.nan
+    for axis in (None, 0, -1, (0, 2), [2, 1]):
+        for name, given in (("median", values), ("median", holed), ("nanmedian", holed)):
+            for keepdims in (False, True):
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    wanted = getattr(np, name)(given, axis, keepdims=keepdims)
+                found = getattr(quern, name)(quern.asarray(given), axis, keepdims=keepdims)
+                assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+                gone = np.isnan(wanted)
+                np.testing.assert_array_equal(np.isnan(found.get()), gone)
+                np.testing.assert_allclose(found.get()[~gone], wanted[~gone], rtol=1e-6)
+    out = quern.empty((4, 5), dtype)
+    assert quern.median(quern.asarray(values), 0, out=out) is out
+    np.testing.assert_allclose(out.get(), np.median(values, 0), rtol=1e-6)
+    with pytest.raises(ValueError, match="shape"):
+        quern.median(quern.asarray(values), 0, out=out[0])
+
+
+def test_axes_as_lists(device):
+    values = np.random.default_rng(5).random((3, 4, 5))
+    array = quern.asarray(values)
+    for name, more in (("median", ()), ("nanmedian", ()), ("quantile", (0.3,))):
+        found = getattr(quern, name)(array, *more, axis=[0, 2])
+        np.testing.assert_allclose(found.get(), getattr(np, name)(values, *more, axis=(0, 2)))
 
 
 def test_same_bits_each_time(device):

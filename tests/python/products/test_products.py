@@ -277,6 +277,10 @@ def test_einsum_by_lists_views_and_large_operands(device):
     square = quern.zeros((4, 4), device=device)
     quern.einsum("ii->i", square)[...] = 1
     np.testing.assert_array_equal(square.get(), np.eye(4))
+    turned = quern.einsum("ij->ji", square, dtype="f4", order="C")  # NumPy's view heeds neither
+    assert (turned.dtype, turned.shape) == (square.dtype, (4, 4))
+    assert quern.shares_memory(turned, square)
+    assert quern.einsum("->", 2, dtype="f4").dtype == np.einsum("->", 2, dtype="f4").dtype
     assert (
         quern.einsum_path("ij,jk,kl->il", x, y, y.T)[0]
         == np.einsum_path("ij,jk,kl->il", a, b, b.T)[0]

@@ -144,7 +144,12 @@ def test_searches_of_any_size(length, count, right, seed):
 
 def test_digitize(device, equal):
     x = sample((5, 8), np.dtype("d"), 10)
-    for bins in (np.array([-3.0, 0, 0.5, 4]), np.array([4.0, 1, 1, -2]), np.array([1.0])):
+    nan = np.nan
+    x.flat[:8] = [nan, np.inf, -np.inf, 0, 1, 4, -2, 3]
+    for bins in (
+        np.array([-3.0, 0, 0.5, 4]), np.array([4.0, 1, 1, -2]), np.array([1.0]), x[0, :0], np.array([2.0, 2, 2]),
+        np.array([1.0, 1, 3, nan]), np.array([nan, nan]),
+    ):  # fmt: skip
         for right in (False, True):
             equal(
                 quern.digitize(quern.asarray(x), quern.asarray(bins), right),

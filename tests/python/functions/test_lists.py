@@ -1,0 +1,119 @@
+"""Functions take lists and scalars as NumPy's do; what is of another kind answers operators by itself."""
+
+import numpy as np
+import pytest
+from functions.compare import agree
+
+import quern
+
+ROW, ROWS = [3, 1, 2], [[3, 1, 2], [0, 5, 4]]
+
+CALLS = {
+    **{
+        name: (ROWS,)
+        for name in (
+            "sum", "prod", "max", "min", "ptp", "mean", "std", "var", "all", "any", "argmax", "argmin", "count_nonzero",
+            "nansum", "nanmean", "nanmax", "cumsum", "cumprod", "nancumsum", "average", "median", "nanmedian", "sort",
+            "argsort", "ravel", "squeeze", "transpose", "unique", "nonzero", "flatnonzero", "argwhere", "diagonal",
+            "sort_complex",
+        )
+    },
+    "reshape": (ROWS, (3, 2)),
+    "moveaxis": (ROWS, 0, 1),
+    "swapaxes": (ROWS, 0, 1),
+    "expand_dims": (ROW, 0),
+    "broadcast_to": (ROW, (2, 3)),
+    "cumulative_sum": (ROW,),
+    "percentile": (ROW, 30),
+    "quantile": (ROW, 0.3),
+    "partition": (ROW, 1),
+    "argpartition": ([3, 1], 1),
+    "lexsort": (ROWS,),
+    "searchsorted": ([1, 3], 2),
+    "digitize": (ROW, [1, 2]),
+    "bincount": (ROW,),
+    "isin": (ROW, [1, 4]),
+    "take": (ROW, 1),
+    "compress": ([1, 0, 1], ROW),
+    "choose": ([1, 0, 1], ROWS),
+    "piecewise": (np.int8(2), [False, True], [1, 10]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_lists(device, name):
+    agree(getattr(quern, name)(*CALLS[name]), getattr(np, name)(*CALLS[name]), 1e-15)
+
+
+def test_shapes_of_anything(device):
+    for value in (3, 2.5, None, [], ROWS, (1, 2), {1, 2}, "text", quern.zeros((2, 3)), np.zeros(2)):
+        for name in ("shape", "ndim", "size"):
+            theirs = value.get() if isinstance(value, quern.ndarray) else value
+            assert getattr(quern, name)(value) == getattr(np, name)(theirs)
+    for axis in (0, -1, (0, 1), ()):
+        assert quern.size(ROWS, axis) == np.size(ROWS, axis)
+        assert quern.size(quern.asarray(ROWS), axis) == np.size(ROWS, axis)
+    for axis in (2, (0, 0)):
+        with pytest.raises((ValueError, IndexError)):
+            quern.size(ROWS, axis)
+
+
+def test_weighted_means(device):
+    agree(quern.average(ROW, weights=[1, 0, 2]), np.average(ROW, weights=[1, 0, 2]), 1e-15)
+    agree(
+        quern.average(quern.asarray(ROWS), 0, np.ones((2, 3)), returned=True),
+        np.average(ROWS, 0, np.ones((2, 3)), returned=True),
+        1e-15,
+    )
+
+
+class Other(np.lib.mixins.NDArrayOperatorsMixin):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return ufunc.__name__, inputs
+
+
+class Silent:
+    __array_ufunc__ = None
+
+    def __radd__(self, other):
+        return "radd"
+
+    def __gt__(self, other):
+        return "gt"
+
+
+def test_operators_of_others(device):
+    x, y = quern.arange(2), Other()
+    for said, first, second in (
+        (x + y, x, y), (y + x, y, x), (x - y, x, y), (y**x, y, x), (np.multiply(x, y), x, y), (x < y, x, y),
+    ):  # fmt: skip
+        assert said[1][0] is first
+        assert said[1][1] is second
+    assert [(x + y)[0], (x < y)[0], (x == y)[0], (y >= x)[0]] == [
+        "add", "less", "equal", "greater_equal",
+    ]  # fmt: skip
+    assert x + Silent() == "radd"
+    assert (x < Silent()) == "gt"
+
+
+def test_correlations_lie_in_one_run(device):
+    for mode in ("full", "same", "valid"):
+        made = quern.correlate(quern.arange(3.0), quern.arange(7.0), mode)
+        assert made.flags.c_contiguous
+        agree(made, np.correlate(np.arange(3.0), np.arange(7.0), mode))
+
+
+def test_a_linspace_of_the_smallest_floats(device):
+    agree(quern.linspace(0, 5e-324, 10), np.linspace(0, 5e-324, 10))
+
+
+def test_values_that_are_not_safe(device):
+    a = quern.zeros(3, "i4")
+    with pytest.raises(TypeError, match="safe"):
+        quern.putmask(a, a == 0, quern.ones(3))
+    with pytest.raises(TypeError, match="safe"):
+        np.putmask(np.zeros(3, "i4"), [True] * 3, np.ones(3))
+    quern.putmask(a, a == 0, quern.ones(3, "i2"))
+    agree(a, np.ones(3, "i4"))
+    with pytest.raises(ValueError, match="too deep"):
+        quern.bincount(quern.asarray([[1.5]]))
