@@ -3,6 +3,9 @@
 #pragma once
 #include "quern/convert.cuh"
 #include "quern/order.cuh"
+#ifdef __QUERN_HOST__
+#include "quern/near.cuh"
+#endif
 
 namespace quern {
 namespace ufunc {
@@ -129,14 +132,11 @@ __device__ inline bool less_equal(unsigned long long a, long long b) { return !l
         return quotient - whole > F(0.5) ? whole + 1 : whole;                                                              \
     }                                                                                                                      \
     __device__ inline F heaviside(F a, F b) { return a != a ? a : a == 0 ? b : a < 0 ? F(0) : F(1); }                      \
-    __device__ inline F ldexp(F a, int b) { return ::ldexp(a, b); }                                                        \
+    __device__ inline F ldexp(F a, int b) { return QUERN_BITS::ldexp(a, b); }                                              \
     __device__ inline F ldexp(F a, long long b) {                                                                          \
-        return ::ldexp(a, static_cast<int>(b > 100000 ? 100000 : b < -100000 ? -100000 : b));                              \
+        return QUERN_BITS::ldexp(a, static_cast<int>(b > 100000 ? 100000 : b < -100000 ? -100000 : b));                    \
     }                                                                                                                      \
-    __device__ inline void frexp(F a, F& r, int& s) {                                                                      \
-        s = 0;                                                                                                             \
-        r = ::isfinite(a) ? ::frexp(a, &s) : a;                                                                            \
-    }                                                                                                                      \
+    __device__ inline void frexp(F a, F& r, int& s) { QUERN_BITS::frexp(a, r, s); }                                        \
     __device__ inline void modf(F a, F& r, F& s) {                                                                         \
         s = ::trunc(a);                                                                                                    \
         r = ::copysign(::isinf(a) ? F(0) : a - s, a);                                                                      \
@@ -147,8 +147,21 @@ __device__ inline bool less_equal(unsigned long long a, long long b) { return !l
         const F end = F(1) / F(0);                                                                                         \
         return ::isfinite(a) ? ::nextafter(a, a < 0 ? -end : end) - a : a - a;                                     \
     }
+#ifdef __QUERN_HOST__
+#define QUERN_BITS near
+#else
+#define QUERN_BITS bits
+namespace bits {
+template <class F> __device__ inline F ldexp(F a, int b) { return ::ldexp(a, b); }
+template <class F> __device__ inline void frexp(F a, F& r, int& s) {
+    s = 0;
+    r = ::isfinite(a) ? ::frexp(a, &s) : a;
+}
+} // namespace bits
+#endif
 QUERN_OF_FLOATS(float)
 QUERN_OF_FLOATS(double)
+#undef QUERN_BITS
 #undef QUERN_OF_FLOATS
 
 __device__ inline double logaddexp(double a, double b) {
@@ -168,46 +181,49 @@ __device__ inline float logaddexp(float a, float b) { return static_cast<float>(
 __device__ inline float logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
 
 // Within 2 units in the last place: in float by way of double where the toolchain's own is off by more. CUDA's is in
-// some of them, the vector library of the CPU in others; in double the CPU then takes the scalar function.
-#ifdef __QUERN_HOST__
-#define QUERN_ON_HOST(host, gpu) host
-#define QUERN_SCALAR __attribute__((noinline))
-#else
-#define QUERN_ON_HOST(host, gpu) gpu
-#define QUERN_SCALAR inline
-#endif
+// some of them, the vector library of the CPU in others: there near.cuh serves, or in double the scalar function.
 #define QUERN_IN_FLOAT(name, function) __device__ inline float name(float a) { return ::function(a); }
 #define QUERN_BY_DOUBLE(name, function)                                                                                    \
     __device__ inline float name(float a) { return static_cast<float>(::function(static_cast<double>(a))); }
 #define QUERN_IN_DOUBLE(name, function) __device__ inline double name(double a) { return ::function(a); }
-#define QUERN_BY_SCALAR(name, function) __device__ QUERN_SCALAR double name(double a) { return ::function(a); }
-#define QUERN_NEAR(name, function)                                                                                         \
-    QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(name, function) QUERN_BY_SCALAR(name, function)
-#define QUERN_NEAR_BY_DOUBLE(name, function) QUERN_BY_DOUBLE(name, function) QUERN_BY_SCALAR(name, function)
-QUERN_NEAR(exp, exp) QUERN_NEAR(expm1, expm1) QUERN_NEAR(sin, sin) QUERN_NEAR(cos, cos) QUERN_NEAR(asin, asin)
-QUERN_NEAR_BY_DOUBLE(cosh, cosh) QUERN_NEAR_BY_DOUBLE(tan, tan) QUERN_NEAR_BY_DOUBLE(sinh, sinh)
+#ifdef __QUERN_HOST__
+#define QUERN_NEAR(F, name) __device__ inline F name(F a) { return near::name(a); }
+#define QUERN_BY_SCALAR(name, function)                                                                                    \
+    __device__ __attribute__((noinline)) double name(double a) { return ::function(a); }
+QUERN_NEAR(float, exp) QUERN_NEAR(float, expm1) QUERN_NEAR(float, asin) QUERN_NEAR(float, cosh) QUERN_NEAR(float, acos)
+QUERN_NEAR(float, log) QUERN_NEAR(float, log10)
+QUERN_NEAR(double, exp) QUERN_NEAR(double, expm1) QUERN_NEAR(double, asin) QUERN_NEAR(double, cosh) QUERN_NEAR(double, exp2)
+QUERN_IN_FLOAT(sinh, sinh) QUERN_IN_FLOAT(asinh, asinh) QUERN_IN_FLOAT(acosh, acosh) QUERN_IN_FLOAT(atanh, atanh)
+QUERN_BY_DOUBLE(sin, sin) QUERN_BY_DOUBLE(cos, cos) QUERN_BY_DOUBLE(tan, tan)
+QUERN_BY_SCALAR(sin, sin) QUERN_BY_SCALAR(cos, cos) QUERN_BY_SCALAR(tan, tan) QUERN_IN_DOUBLE(sinh, sinh)
+__device__ inline float power(float a, float b) { return ::pow(a, b); }
+__device__ inline float arctan2(float a, float b) { return near::atan2(a, b); }
+__device__ inline double arctan2(double a, double b) { return near::atan2(a, b); }
+#undef QUERN_BY_SCALAR
+#undef QUERN_NEAR
+#else
+QUERN_IN_FLOAT(exp, exp) QUERN_IN_FLOAT(expm1, expm1) QUERN_IN_FLOAT(asin, asin) QUERN_IN_FLOAT(acos, acos)
+QUERN_IN_FLOAT(log, log) QUERN_IN_FLOAT(log10, log10) QUERN_IN_FLOAT(sin, sin) QUERN_IN_FLOAT(cos, cos)
+QUERN_BY_DOUBLE(cosh, cosh) QUERN_BY_DOUBLE(sinh, sinh) QUERN_BY_DOUBLE(tan, tan)
 QUERN_BY_DOUBLE(asinh, asinh) QUERN_BY_DOUBLE(acosh, acosh) QUERN_BY_DOUBLE(atanh, atanh)
-QUERN_IN_DOUBLE(asinh, asinh) QUERN_IN_DOUBLE(acosh, acosh) QUERN_IN_DOUBLE(atanh, atanh)
-QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(log, log) QUERN_IN_DOUBLE(log, log)
-QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(log10, log10) QUERN_IN_DOUBLE(log10, log10)
-QUERN_ON_HOST(QUERN_BY_DOUBLE, QUERN_IN_FLOAT)(acos, acos) QUERN_IN_DOUBLE(acos, acos)
-QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_DOUBLE(exp2, exp2)
-QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
-#define QUERN_OF_TWO(name, function, how)                                                                                  \
+QUERN_IN_DOUBLE(exp, exp) QUERN_IN_DOUBLE(expm1, expm1) QUERN_IN_DOUBLE(asin, asin) QUERN_IN_DOUBLE(cosh, cosh)
+QUERN_IN_DOUBLE(sin, sin) QUERN_IN_DOUBLE(cos, cos) QUERN_IN_DOUBLE(tan, tan) QUERN_IN_DOUBLE(sinh, sinh)
+QUERN_IN_DOUBLE(exp2, exp2)
+#define QUERN_OF_TWO(name, function)                                                                                       \
     __device__ inline float name(float a, float b) {                                                                       \
         return static_cast<float>(::function(static_cast<double>(a), static_cast<double>(b)));                             \
-    }                                                                                                                      \
-    __device__ how double name(double a, double b) { return ::function(a, b); }
-QUERN_OF_TWO(power, pow, inline) QUERN_OF_TWO(arctan2, atan2, QUERN_SCALAR)
+    }
+QUERN_OF_TWO(power, pow) QUERN_OF_TWO(arctan2, atan2)
 #undef QUERN_OF_TWO
-#undef QUERN_NEAR_BY_DOUBLE
-#undef QUERN_NEAR
-#undef QUERN_BY_SCALAR
+__device__ inline double arctan2(double a, double b) { return ::atan2(a, b); }
+#endif
+QUERN_IN_DOUBLE(asinh, asinh) QUERN_IN_DOUBLE(acosh, acosh) QUERN_IN_DOUBLE(atanh, atanh)
+QUERN_IN_DOUBLE(log, log) QUERN_IN_DOUBLE(log10, log10) QUERN_IN_DOUBLE(acos, acos)
+QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
+__device__ inline double power(double a, double b) { return ::pow(a, b); }
 #undef QUERN_IN_DOUBLE
 #undef QUERN_BY_DOUBLE
 #undef QUERN_IN_FLOAT
-#undef QUERN_SCALAR
-#undef QUERN_ON_HOST
 // CUDA's is infinite or NaN near the ends of double's range. Scaled by powers of two the squares stay within it.
 __device__ inline double hypot(double a, double b) {
     const double size = ::fmax(::fabs(a), ::fabs(b));

@@ -93,6 +93,35 @@ def test_every_loop(device, name):
         check(name, letters, found, inputs)
 
 
+@pytest.mark.parametrize("letter", "fd")
+def test_powers_of_two_at_the_ends(device, letter):
+    """ldexp and frexp to the last bit; what grows and falls as e^x near its last finite and first nonzero values."""
+    dtype = np.dtype(letter)
+    info = np.finfo(dtype)
+    random = np.random.default_rng(5)
+    count = 20000
+    exponents = random.integers(info.minexp - info.nmant, info.maxexp, count)
+    x = np.ldexp(random.uniform(-2, 2, count).astype(dtype), exponents)
+    by = random.integers(2 * info.minexp, 2 * info.maxexp, count).astype("i4")
+    by[:6] = [2**31 - 1, -(2**31), 0, 1, -1, info.minexp]
+    given = quern.asarray(x)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(quern.ldexp(given, quern.asarray(by)).get(), np.ldexp(x, by))
+        for ours, theirs in zip(quern.frexp(given), np.frexp(x), strict=True):
+            np.testing.assert_array_equal(ours.get(), theirs)
+        for name, unit in (("exp", 1), ("expm1", 1), ("cosh", 1), ("sinh", 1), ("exp2", np.log(2))):
+            ends = random.choice([info.minexp - info.nmant, info.maxexp], count) * np.log(2) / unit
+            x = (ends + random.uniform(-2, 2, count)).astype(dtype)
+            exact = getattr(np, name)(x.astype("g"))
+            found = getattr(quern, name)(quern.asarray(x)).get()
+            rounded = exact.astype(dtype)
+            away = abs(found - exact) / np.spacing(abs(rounded)).astype("g")
+            usual = np.isfinite(rounded) & np.isfinite(found)
+            assert away[usual].max() <= 2, name
+            other = np.isfinite(rounded) != np.isfinite(found)
+            assert np.all(abs(exact[other] / info.max.astype("g") - 1) < 4 * info.eps), name
+
+
 DOMAIN = {
     "arcsin": (-1, 1), "arccos": (-1, 1), "arctanh": (-1, 1), "arccosh": (1, 1e3), "log": (1e-6, 1e6),
     "log2": (1e-6, 1e6),

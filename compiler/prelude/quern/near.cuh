@@ -1,0 +1,232 @@
+// Functions of floats for the CPU, within 2 units in the last place, where the vector library is off by more or has none:
+// without branches, tables or calls, so that loops of them become vectors. Polynomials are near-minimax fits over the
+// reduced ranges, made for this file.
+#pragma once
+
+namespace quern {
+namespace near {
+
+template <class T> struct Bits;
+template <> struct Bits<double> {
+    typedef long long Int;
+    static const int mantissa = 52, bias = 1023;
+    static __device__ Int of(double x) { return __double_as_longlong(x); }
+    static __device__ double value(Int bits) { return __longlong_as_double(bits); }
+};
+template <> struct Bits<float> {
+    typedef int Int;
+    static const int mantissa = 23, bias = 127;
+    static __device__ Int of(float x) { return __float_as_int(x); }
+    static __device__ float value(Int bits) { return __int_as_float(bits); }
+};
+// 2 to a power whose exponent is a normal number's.
+template <class T> __device__ inline T two_to(typename Bits<T>::Int power) {
+    return Bits<T>::value((power + Bits<T>::bias) << Bits<T>::mantissa);
+}
+template <class T, int n> __device__ inline T polynomial(T x, const T (&coefficients)[n]) {
+    T sum = coefficients[n - 1];
+#pragma unroll
+    for (int k = n - 2; k >= 0; --k) sum = ::fma(sum, x, coefficients[k]);
+    return sum;
+}
+// The whole number nearest to a small x, as the number and as an integer: added to this the fraction falls off.
+template <class T> struct Whole {
+    typename Bits<T>::Int integer;
+    T value;
+    __device__ explicit Whole(T x) {
+        const T shift = T(3ll << (Bits<T>::mantissa - 1)), moved = x + shift;
+        integer = Bits<T>::of(moved) - Bits<T>::of(shift);
+        value = moved - shift;
+    }
+};
+
+// (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
+__device__ inline double exp_tail(double r) {
+    const double c[] = {
+        0.5000000000000012, 0.16666666666666693, 0.041666666666521385, 0.008333333333310195, 0.0013888888945674499,
+        0.00019841269911509855, 2.4801491171068795e-05, 2.755722116686771e-06, 2.763088447927781e-07,
+        2.5116411694860176e-08};
+    return polynomial(r, c);
+}
+__device__ inline float exp_tail(float r) {
+    const float c[] = {
+        0.5f, 0.1666651964187622f, 0.04166620969772339f, 0.008368822745978832f, 0.0013950332067906857f};
+    return polynomial(r, c);
+}
+template <class T> struct ExpRange;
+template <> struct ExpRange<double> {
+    static constexpr double low = -746, high = 712, most = 710, turns = 1.4426950408889634, ln2 = 0.6931471803691238,
+                            rest = 1.9082149292705877e-10;
+};
+template <> struct ExpRange<float> {
+    static constexpr float low = -104, high = 91, most = 89, turns = 1.44269504f, ln2 = 0.693359375f,
+                           rest = -2.12194440e-4f;
+};
+// x = power * ln(2) + r
+template <class T> struct ExpParts {
+    T r, lost, head; // lost: what rounding took from r; head: e^r - 1
+    typename Bits<T>::Int power;
+    __device__ explicit ExpParts(T x) {
+        const T low = x < ExpRange<T>::low ? ExpRange<T>::low : x, kept = low > ExpRange<T>::high ? ExpRange<T>::high : low;
+        const Whole<T> whole(kept * ExpRange<T>::turns);
+        power = whole.integer;
+        const T start = ::fma(-whole.value, ExpRange<T>::ln2, kept);
+        r = ::fma(-whole.value, ExpRange<T>::rest, start);
+        lost = ::fma(-whole.value, ExpRange<T>::rest, start - r);
+        head = ::fma(r * r, exp_tail(r), r);
+    }
+};
+// y * 2^power, in two steps, of which the first one is exact.
+template <class T> __device__ inline T scaled(T y, typename Bits<T>::Int power) {
+    const typename Bits<T>::Int half = power >> 1;
+    return y * two_to<T>(half) * two_to<T>(power - half);
+}
+template <class T> __device__ inline T exp(T x) {
+    const ExpParts<T> parts(x);
+    return scaled(T(1) + parts.head, parts.power);
+}
+template <class T> __device__ inline T expm1(T x) {
+    const T low = x < T(-50) ? T(-50) : x; // -1 from there on
+    const ExpParts<T> parts(low > ExpRange<T>::most ? ExpRange<T>::most : low);
+    const T head = parts.r + ::fma(parts.r * parts.r, exp_tail(parts.r), parts.lost);
+    const T half = two_to<T>(parts.power - 1), sum = ::fma(half, head, half - T(0.5)) * T(2);
+    return ::copysign(parts.power == 0 ? head : sum, x);
+}
+template <class T> __device__ inline T cosh(T x) {
+    const ExpParts<T> parts(::fabs(x));
+    const T half = scaled(T(1) + parts.head, parts.power - 1); // of e^|x|
+    return half + T(0.25) / half;
+}
+__device__ inline double exp2(double x) {
+    const double low = x < -1080 ? -1080 : x, kept = low > 1030 ? 1030 : low;
+    const Whole<double> whole(kept);
+    const double f = kept - whole.value;
+    const double c[] = {
+        0.24022650695910072, 0.05550410866482164, 0.009618129107628524, 0.0013333558146402223, 0.00015403530393277393,
+        1.5252733846633862e-05, 1.3215486888709559e-06, 1.0178054739655802e-07, 7.054866907147061e-09,
+        4.456192665783162e-10, 2.5771800455690595e-11};
+    return scaled(1.0 + ::fma(f, 0.6931471805599453, f * f * polynomial(f, c)), whole.integer);
+}
+
+// x = 2^power * (1 + s), s from sqrt(1/2) - 1 to sqrt(2) - 1, and log(1 + s) - s.
+struct LogParts {
+    float s, rest, power;
+    __device__ explicit LogParts(float x) {
+        const bool tiny = x < 1.17549435e-38f;
+        const int bits = __float_as_int(tiny ? x * 8388608.0f : x), moved = bits - 0x3f3504f3; // sqrt(1/2)
+        power = static_cast<float>((moved >> 23) - (tiny ? 23 : 0));
+        s = __int_as_float((moved & 0x7fffff) + 0x3f3504f3) - 1.0f;
+        const float c[] = {
+            0.33333322405815125f, -0.24999986588954926f, 0.20001554489135742f, -0.16668938100337982f,
+            0.14230430126190186f, -0.12394988536834717f, 0.11803628504276276f, -0.1170867457985878f,
+            0.06967233121395111f};
+        const float square = s * s;
+        rest = ::fma(square * s, polynomial(s, c), -0.5f * square);
+    }
+};
+__device__ inline float log_ends(float x, float value) { // of 0, infinity, NaN and negative numbers
+    const float positive = x > 3.40282347e38f ? x : value;
+    return x > 0.0f ? positive : (x == 0.0f ? -1.0f : x - x) / 0.0f;
+}
+__device__ inline float log(float x) {
+    const LogParts parts(x);
+    return log_ends(x, ::fma(parts.power, 0.693359375f, parts.s + ::fma(parts.power, -2.12194440e-4f, parts.rest)));
+}
+__device__ inline float log10(float x) {
+    const LogParts parts(x);
+    const float small = ::fma(parts.rest, 0.43429449f, ::fma(parts.s, -1.0103053e-8f, parts.power * 4.6050390e-6f));
+    return log_ends(x, ::fma(parts.power, 0.301025390625f, ::fma(parts.s, 0.43429449f, small)));
+}
+
+// (asin(s) / s - 1) / s^2 as a function of s^2 up to 1/4.
+__device__ inline double asin_tail(double z) {
+    const double c[] = {
+        0.16666666666666666, 0.0750000000000013, 0.04464285714252125, 0.030381944478285475, 0.022372157316074184,
+        0.01735282003763195, 0.013963718539268938, 0.011567182512339744, 0.009616031696488107, 0.009351598911043087,
+        0.002925738293658576, 0.019840130493205547, -0.01964019275065212, 0.02985788966405651};
+    return polynomial(z, c);
+}
+__device__ inline float asin_tail(float z) {
+    const float c[] = {
+        0.1666666567325592f, 0.07500103116035461f, 0.04459662735462189f, 0.03113189898431301f, 0.017005881294608116f,
+        0.033920928835868835f};
+    return polynomial(z, c);
+}
+template <class T> struct Quarter; // of a turn, and what it lacks
+template <> struct Quarter<double> { static constexpr double value = 1.5707963267948966, rest = 6.123233995736766e-17; };
+template <> struct Quarter<float> { static constexpr float value = 1.57079637f, rest = -4.37113883e-8f; };
+template <class T> __device__ inline T asin(T x) {
+    const T size = ::fabs(x);
+    const bool wide = size > T(0.5);
+    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? ::sqrt(z) : size;
+    const T tail = s * z * asin_tail(z);
+    const T eighth = T(0.5) * Quarter<T>::value, far = eighth - ((T(2) * tail - Quarter<T>::rest) - (eighth - T(2) * s));
+    return ::copysign(wide ? far : s + tail, x);
+}
+template <class T> __device__ inline T acos(T x) {
+    const T size = ::fabs(x);
+    const bool wide = size > T(0.5);
+    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? ::sqrt(z) : x;
+    const T tail = s * z * asin_tail(z);
+    const T middle = Quarter<T>::value - (s + (tail - Quarter<T>::rest)), above = T(2) * (s + tail);
+    const T below = T(2) * (Quarter<T>::value - (s + (tail - Quarter<T>::rest)));
+    const T end = x > T(0) ? above : below;
+    return wide ? end : middle;
+}
+
+// (atan(q) / q - 1) / q^2 as a function of q^2 up to 1.
+__device__ inline double atan_tail(double z) {
+    const double c[] = {
+        -0.3333333333333333, 0.19999999999999668, -0.1428571428566724, 0.11111111108283231, -0.09090908999067462,
+        0.07692305854802073, -0.06666642051548079, 0.05882119292650376, -0.0526152173828001, 0.04753197385411968,
+        -0.043118065507108415, 0.03882116400287516, -0.03393987924014323, 0.02786424246399049, -0.020597936307120625,
+        0.013090614159086886, -0.006810074258321743, 0.002742551481319592, -0.0007937380612121184,
+        0.00014588120223781975, -1.2728870667400528e-05};
+    return polynomial(z, c);
+}
+__device__ inline float atan_tail(float z) {
+    const float c[] = {
+        -0.3333333134651184f, 0.1999979019165039f, -0.14279615879058838f, 0.1104203313589096f, -0.0868903398513794f,
+        0.06318197399377823f, -0.0366700179874897f, 0.01399631705135107f, -0.002508534351363778f};
+    return polynomial(z, c);
+}
+template <class T> __device__ inline T atan2(T y, T x) {
+    const T up = ::fabs(y), along = ::fabs(x);
+    const bool steep = up > along;
+    const T far = steep ? up : along, close = steep ? along : up;
+    const T same = far == T(0) ? T(0) : T(1); // both 0, or both infinite
+    const T q = close == far ? same : close / far;
+    const T z = q * q, flat = ::fma(q * z, atan_tail(z), q);
+    const T turned = Quarter<T>::value - (flat - Quarter<T>::rest), first = steep ? turned : flat;
+    const T behind = T(2) * Quarter<T>::value - (first - T(2) * Quarter<T>::rest);
+    const bool back = Bits<T>::of(x) < 0;
+    const T angle = ::copysign(back ? behind : first, y);
+    return x != x || y != y ? x + y : angle;
+}
+
+// By the bits: the exponent of a number that is not 0, and its fraction in [1/2, 1).
+template <class T> __device__ inline void frexp(T x, T& fraction, int& power) {
+    typedef Bits<T> B;
+    typedef typename B::Int Int;
+    const Int ones = (Int(1) << (8 * sizeof(T) - 1 - B::mantissa)) - 1;
+    const bool tiny = ::fabs(x) < two_to<T>(1 - B::bias);
+    const Int bits = B::of(tiny ? x * two_to<T>(B::mantissa + 2) : x), exponent = (bits >> B::mantissa) & ones;
+    const bool plain = exponent != ones && x != T(0);
+    fraction = plain ? B::value((bits & ~(ones << B::mantissa)) | (Int(B::bias - 1) << B::mantissa)) : x;
+    power = plain ? static_cast<int>(exponent) - (B::bias - 1) - (tiny ? B::mantissa + 2 : 0) : 0;
+}
+// Only the last step rounds: the power is approached from the side of large numbers.
+template <class T> __device__ inline T ldexp(T x, int by) {
+    typedef Bits<T> B;
+    T fraction;
+    int power;
+    frexp(x, fraction, power);
+    const int most = B::bias + 8, least = -B::bias - B::mantissa - 4, span = most - least; // beyond: infinite, or 0
+    const int raised = by < least - span ? least - span : by, kept = raised > most + span ? most + span : raised;
+    const int sum = kept + power, whole = sum > most ? most : sum < least ? least : sum;
+    const int last = whole > 0 ? 64 : -64;
+    return fraction * two_to<T>(whole - last) * two_to<T>(last);
+}
+
+} // namespace near
+} // namespace quern
