@@ -1,4 +1,4 @@
-// New arrays: empty and filled ones, ranges, and whatever Python holds that can become one.
+// Arrays of whatever Python holds that can become one.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
@@ -7,7 +7,6 @@
 #include "python/bindings/bind_stream.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/fill.h"
-#include "runtime/memory/copy.h"
 
 #include <algorithm>
 
@@ -15,54 +14,6 @@ namespace py = pybind11;
 
 namespace quern::python {
 namespace {
-
-Order layout_of(char order) { return order == 'F' ? Order::f : Order::c; }
-
-char plain_order(const py::object& order) {
-    const char letter = to_order(order, 'C');
-    if (letter != 'C' && letter != 'F')
-        throw ValueError("only 'C' or 'F' order is permitted");
-    return letter;
-}
-
-DType dtype_or(const py::object& dtype, DType otherwise) {
-    return dtype.is_none() ? otherwise : to_dtype(dtype);
-}
-
-Array new_array(const py::object& shape, const py::object& dtype, const py::object& order,
-                const py::object& device) {
-    Device& place = to_device(device);
-    return Array::empty(place, dtype_or(dtype, DType::float64), to_dims(shape),
-                        current_stream(place), layout_of(plain_order(order)));
-}
-
-Array new_like(const Array& model, const py::object& dtype, const py::object& order,
-               const py::object& shape, const py::object& device) {
-    Device& place = device.is_none() ? model.device() : to_device(device);
-    const char layout = to_order(order, 'K');
-    const DType type = dtype_or(dtype, model.dtype());
-    if (shape.is_none())
-        return empty_like(model, type, place, layout, current_stream(place));
-    const Dims extents = to_dims(shape);
-    const bool f =
-        layout == 'F' || (layout != 'C' && model.f_contiguous() && !model.c_contiguous());
-    return Array::empty(place, type, extents, current_stream(place), f ? Order::f : Order::c);
-}
-
-// A new array is dense: its first byte is its lowest.
-Array cleared(Array array) {
-    if (array.nbytes() > 0) {
-        const py::gil_scoped_release release;
-        fill_bytes(array.device(), array.address(), 0, static_cast<std::size_t>(array.nbytes()),
-                   current_stream(array.device()));
-    }
-    return array;
-}
-
-Array filled(Array array, const py::object& value) {
-    assign(array, value, current_stream(array.device()));
-    return array;
-}
 
 // What Python holds as a NumPy array; arrays of ours inside lists are fetched.
 py::object host_values(const py::object& value) {
@@ -143,7 +94,21 @@ py::object from_array(const py::object& object, const Wanted& wanted) {
         wanted.ndmin);
 }
 
+// A number of Python's as an array of its own dtype: a fill, where an upload would wait.
+std::optional<Array> from_number(PyObject* value, const Wanted& wanted) {
+    if (!PyFloat_CheckExact(value) || wanted.copy == false || wanted.ndmin != 0 ||
+        wanted.dtype.value_or(DType::float64) != DType::float64)
+        return std::nullopt;
+    Device& device = wanted.device != nullptr ? *wanted.device : current_device();
+    const CUstream stream = current_stream(device);
+    Array made = Array::empty(device, DType::float64, Dims(), stream);
+    fill(made, Scalar::of(PyFloat_AS_DOUBLE(value)), stream);
+    return made;
+}
+
 py::object from_host(const py::object& value, const Wanted& wanted) {
+    if (std::optional<Array> number = from_number(value.ptr(), wanted))
+        return py::cast(std::move(*number));
     const py::module_ numpy = py::module_::import("numpy");
     py::dict options;
     if (wanted.dtype)
@@ -195,108 +160,88 @@ std::optional<bool> copy_rule(const py::object& copy) {
     return copy.cast<bool>();
 }
 
-void add_makers(py::module_& m) {
-    m.def("empty", &new_array, py::arg("shape"), py::arg("dtype") = py::none(),
-          py::arg("order") = "C", py::kw_only(), py::arg("device") = py::none());
+Wanted wanted_of(const py::object& dtype, const py::object& copy, const py::object& order,
+                 int ndmin, const py::object& device) {
+    Wanted wanted;
+    if (!dtype.is_none())
+        wanted.dtype = to_dtype(dtype);
+    wanted.copy = copy_rule(copy);
+    wanted.order = to_order(order, 'K');
+    wanted.ndmin = ndmin;
+    if (ndmin > max_ndim)
+        throw ValueError(join("ndmin bigger than allowable number of dimensions ", max_ndim));
+    if (!device.is_none())
+        wanted.device = &to_device(device);
+    return wanted;
+}
+
+void add_conversions(py::module_& m) {
     m.def(
-        "zeros",
-        [](const py::object& shape, const py::object& dtype, const py::object& order,
-           const py::object& device) { return cleared(new_array(shape, dtype, order, device)); },
-        py::arg("shape"), py::arg("dtype") = py::none(), py::arg("order") = "C", py::kw_only(),
-        py::arg("device") = py::none());
-    m.def(
-        "full",
-        [](const py::object& shape, const py::object& value, const py::object& dtype,
-           const py::object& order, const py::object& device) {
-            return filled(new_array(shape, dtype, order, device), value);
+        "array",
+        [](const py::object& value, const py::object& dtype, const py::object& copy,
+           const py::object& order, const py::object&, int ndmin, const py::object&,
+           const py::object& device) {
+            return make_array(value, wanted_of(dtype, copy, order, ndmin, device));
         },
-        py::arg("shape"), py::arg("fill_value"), py::arg("dtype"), py::arg("order") = "C",
-        py::kw_only(), py::arg("device") = py::none());
-    const auto like = [&m](const char* name, auto finish) {
+        py::arg("obj"), py::arg("dtype") = py::none(), py::arg("copy") = true,
+        py::arg("order") = "K", py::arg("subok") = false, py::arg("ndmin") = 0, py::kw_only(),
+        py::arg("blocking") = false, py::arg("device") = py::none(),
+        "Make an array from anything NumPy takes, from a quern array, or from an object with a "
+        "device's memory.\n\n"
+        "Objects with `__cuda_array_interface__` are used where they are unless a copy is asked "
+        "for. `copy=None` copies only\nif needed; `copy=False` never does, and on the CPU then "
+        "shares a NumPy array's memory.\n"
+        "Shapes: at least `ndmin` axes.\n"
+        "Raises: TypeError for a dtype that no device has; ValueError if `copy=False` cannot be.\n"
+        "Source: NumPy, `numpy.array`; CuPy, `cupy.array`.");
+    m.def(
+        "asarray",
+        [](const py::object& value, const py::object& dtype, const py::object& order,
+           const py::object& copy, const py::object&, const py::object& device) {
+            return make_array(value, wanted_of(dtype, copy, order, 0, device));
+        },
+        py::arg("a"), py::arg("dtype") = py::none(), py::arg("order") = py::none(), py::kw_only(),
+        py::arg("copy") = py::none(), py::arg("blocking") = false, py::arg("device") = py::none(),
+        "Like `array`, but a quern array that already fits is returned as it is.\n\n"
+        "With `device=` the result is on that device, copied there if it must be.");
+    m.def(
+        "asanyarray",
+        [](const py::object& value, const py::object& dtype, const py::object& order) {
+            return make_array(value, wanted_of(dtype, py::none(), order, 0, py::none()));
+        },
+        py::arg("a"), py::arg("dtype") = py::none(), py::arg("order") = py::none(),
+        "The same as `asarray`.");
+    const auto in_order = [&m](const char* name, char order, const char* doc) {
         m.def(
             name,
-            [finish](const Array& a, const py::object& dtype, const py::object& order,
-                     const py::object& shape, const py::object& device) {
-                return finish(new_like(a, dtype, order, shape, device));
+            [order](const py::object& value, const py::object& dtype) {
+                Wanted wanted = wanted_of(dtype, py::none(), py::none(), 1, py::none());
+                wanted.order = order;
+                return make_array(value, wanted);
             },
-            py::arg("a"), py::arg("dtype") = py::none(), py::arg("order") = "K",
-            py::arg("shape") = py::none(), py::kw_only(), py::arg("device") = py::none());
+            py::arg("a"), py::arg("dtype") = py::none(), doc);
     };
-    like("empty_like", [](Array array) { return array; });
-    like("zeros_like", [](Array array) { return cleared(std::move(array)); });
+    in_order("ascontiguousarray", 'C',
+             "An array in C order with at least one axis; the array itself if it is one.");
+    in_order("asfortranarray", 'F',
+             "An array in Fortran order with at least one axis; the array itself if it is one.");
     m.def(
-        "full_like",
-        [](const Array& a, const py::object& value, const py::object& dtype,
-           const py::object& order, const py::object& shape, const py::object& device) {
-            return filled(new_like(a, dtype, order, shape, device), value);
+        "copy",
+        [](const py::object& value, const py::object& order) {
+            return make_array(value, wanted_of(py::none(), py::bool_(true), order, 0, py::none()));
         },
-        py::arg("a"), py::arg("fill_value"), py::arg("dtype") = py::none(), py::arg("order") = "K",
-        py::arg("shape") = py::none(), py::kw_only(), py::arg("device") = py::none());
-}
-
-Scalar scalar_of(const py::handle& object, const char* what) {
-    if (const std::optional<Scalar> scalar = find_scalar(object.ptr()))
-        return *scalar;
-    throw TypeError(join(what, " must be a scalar, not ", Py_TYPE(object.ptr())->tp_name));
-}
-
-void add_ranges(py::module_& m) {
-    m.def(
-        "_range",
-        [](const py::object& start, const py::object& step, std::int64_t count,
-           const py::object& dtype, const py::object& device) {
-            Device& place = to_device(device);
-            const CUstream stream = current_stream(place);
-            Array result = Array::empty(place, to_dtype(dtype), Dims{count}, stream);
-            const Scalar first = scalar_of(start, "start"), by = scalar_of(step, "step");
-            const py::gil_scoped_release release;
-            if (count > 0)
-                fill_range(result, first, by, stream);
-            return result;
-        },
-        "start + i * step for i below count, in the dtype.");
-    m.def(
-        "_linspace",
-        [](const py::object& start, const py::object& stop, const py::object& step,
-           std::int64_t count, bool endpoint, const py::object& dtype, const py::object& device) {
-            Device& place = to_device(device);
-            const CUstream stream = current_stream(place);
-            Array result = Array::empty(place, to_dtype(dtype), Dims{count}, stream);
-            const Scalar first = scalar_of(start, "start"), last = scalar_of(stop, "stop"),
-                         by = scalar_of(step, "step");
-            const py::gil_scoped_release release;
-            if (count > 0)
-                fill_linspace(result, first, last, by, endpoint, stream);
-            return result;
-        },
-        "start + i * step for i below count, in float64 or complex128, then as the dtype.");
+        py::arg("a"), py::arg("order") = "K",
+        "A copy of `a`, in its own layout unless `order` says otherwise.");
 }
 
 } // namespace
 
+py::object as_array(const py::object& value) {
+    return find_array(value.ptr()) != nullptr ? value : make_array(value, {});
+}
+
 void bind_array_makers(py::module_& module) {
-    add_makers(module);
-    add_ranges(module);
-    module.def(
-        "array",
-        [](const py::object& value, const py::object& dtype, const py::object& copy,
-           const py::object& order, int ndmin, const py::object& device) {
-            Wanted wanted;
-            if (!dtype.is_none())
-                wanted.dtype = to_dtype(dtype);
-            wanted.copy = copy_rule(copy);
-            wanted.order = to_order(order, 'K');
-            wanted.ndmin = ndmin;
-            if (ndmin > max_ndim)
-                throw ValueError(
-                    join("ndmin bigger than allowable number of dimensions ", max_ndim));
-            if (!device.is_none())
-                wanted.device = &to_device(device);
-            return make_array(value, wanted);
-        },
-        py::arg("obj"), py::arg("dtype") = py::none(), py::arg("copy") = true,
-        py::arg("order") = "K", py::arg("ndmin") = 0, py::kw_only(),
-        py::arg("device") = py::none());
+    add_conversions(module);
     // An array comes back from a pickle on its own device if this machine has it, else on the
     // current one.
     module.def("_rebuild_array", [](const py::array& values, const std::string& name) {

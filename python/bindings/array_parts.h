@@ -72,6 +72,9 @@ void bind_array_reductions(pybind11::module_& module, pybind11::handle type);
 void bind_array_indexing(pybind11::module_& module, pybind11::handle type);
 void bind_array_operators(pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
+void bind_array_filled(pybind11::module_& module);
+// The array itself, or what Python holds as one.
+pybind11::object as_array(const pybind11::object& value);
 void bind_array_interop(pybind11::handle type);
 void bind_array_joins(pybind11::module_& module);
 void bind_array_dlpack(pybind11::module_& module, pybind11::handle type);

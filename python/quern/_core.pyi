@@ -938,10 +938,27 @@ def array(
     dtype: npt.DTypeLike | None = None,
     copy: bool | None = True,
     order: Order | None = "K",
+    subok: bool = False,
     ndmin: int = 0,
     *,
+    blocking: bool = False,
     device: DeviceLike = None,
 ) -> ndarray: ...
+def asarray(
+    a: object,
+    dtype: npt.DTypeLike | None = None,
+    order: Order | None = None,
+    *,
+    copy: bool | None = None,
+    blocking: bool = False,
+    device: DeviceLike = None,
+) -> ndarray: ...
+def asanyarray(
+    a: object, dtype: npt.DTypeLike | None = None, order: Order | None = None
+) -> ndarray: ...
+def ascontiguousarray(a: object, dtype: npt.DTypeLike | None = None) -> ndarray: ...
+def asfortranarray(a: object, dtype: npt.DTypeLike | None = None) -> ndarray: ...
+def copy(a: object, order: Order = "K") -> ndarray: ...
 def empty(
     shape: Shape,
     dtype: npt.DTypeLike | None = None,
@@ -956,35 +973,54 @@ def zeros(
     *,
     device: DeviceLike = None,
 ) -> ndarray: ...
+def ones(
+    shape: Shape,
+    dtype: npt.DTypeLike | None = None,
+    order: Order = "C",
+    *,
+    device: DeviceLike = None,
+) -> ndarray: ...
 def full(
     shape: Shape,
     fill_value: Number | ndarray,
-    dtype: npt.DTypeLike | None,
+    dtype: npt.DTypeLike | None = None,
     order: Order = "C",
     *,
     device: DeviceLike = None,
 ) -> ndarray: ...
 def empty_like(
-    a: ndarray,
+    prototype: object,
     dtype: npt.DTypeLike | None = None,
     order: Order = "K",
+    subok: bool | None = None,
     shape: Shape | None = None,
     *,
     device: DeviceLike = None,
 ) -> ndarray: ...
 def zeros_like(
-    a: ndarray,
+    a: object,
     dtype: npt.DTypeLike | None = None,
     order: Order = "K",
+    subok: bool | None = None,
+    shape: Shape | None = None,
+    *,
+    device: DeviceLike = None,
+) -> ndarray: ...
+def ones_like(
+    a: object,
+    dtype: npt.DTypeLike | None = None,
+    order: Order = "K",
+    subok: bool | None = None,
     shape: Shape | None = None,
     *,
     device: DeviceLike = None,
 ) -> ndarray: ...
 def full_like(
-    a: ndarray,
+    a: object,
     fill_value: Number | ndarray,
     dtype: npt.DTypeLike | None = None,
     order: Order = "K",
+    subok: bool | None = None,
     shape: Shape | None = None,
     *,
     device: DeviceLike = None,

@@ -9,13 +9,29 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 
 from quern import _core
+from quern._core import (
+    array,
+    asanyarray,
+    asarray,
+    ascontiguousarray,
+    asfortranarray,
+    copy,
+    empty,
+    empty_like,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from quern._core import DeviceLike, Order, Shape, StreamLike, ndarray
+    from quern._core import DeviceLike, Order, StreamLike, ndarray
 
 Number: TypeAlias = "bool | int | float | complex | np.generic"
 
@@ -40,66 +56,6 @@ __all__ = [
 ]
 
 
-def array(
-    obj: object,
-    dtype: npt.DTypeLike | None = None,
-    copy: bool | None = True,
-    order: Order | None = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    *,
-    blocking: bool = False,
-    device: DeviceLike = None,
-) -> ndarray:
-    """Make an array from anything NumPy takes, from a quern array, or from an object with a device's memory.
-
-    Objects with `__cuda_array_interface__` are used where they are unless a copy is asked for. `copy=None` copies only
-    if needed; `copy=False` never does, and on the CPU then shares a NumPy array's memory.
-    Shapes: at least `ndmin` axes.
-    Raises: TypeError for a dtype that no device has; ValueError if `copy=False` cannot be.
-    Source: NumPy, `numpy.array`; CuPy, `cupy.array`.
-    """
-    return _core.array(obj, dtype, copy, order, ndmin, device=device)
-
-
-def asarray(
-    a: object,
-    dtype: npt.DTypeLike | None = None,
-    order: Order | None = None,
-    *,
-    copy: bool | None = None,
-    blocking: bool = False,
-    device: DeviceLike = None,
-) -> ndarray:
-    """Like `array`, but a quern array that already fits is returned as it is.
-
-    With `device=` the result is on that device, copied there if it must be.
-    """
-    return _core.array(a, dtype, copy, order, device=device)
-
-
-def asanyarray(
-    a: object, dtype: npt.DTypeLike | None = None, order: Order | None = None
-) -> ndarray:
-    """The same as `asarray`."""
-    return _core.array(a, dtype, None, order)
-
-
-def ascontiguousarray(a: object, dtype: npt.DTypeLike | None = None) -> ndarray:
-    """An array in C order with at least one axis; the array itself if it is one."""
-    return _core.array(a, dtype, None, "C", 1)
-
-
-def asfortranarray(a: object, dtype: npt.DTypeLike | None = None) -> ndarray:
-    """An array in Fortran order with at least one axis; the array itself if it is one."""
-    return _core.array(a, dtype, None, "F", 1)
-
-
-def copy(a: object, order: Order = "K") -> ndarray:
-    """A copy of `a`, in its own layout unless `order` says otherwise."""
-    return _core.array(a, None, True, order)
-
-
 def asnumpy(
     a: object,
     stream: StreamLike = None,
@@ -120,110 +76,6 @@ def asnumpy(
     return out
 
 
-def empty(
-    shape: Shape,
-    dtype: npt.DTypeLike | None = float,
-    order: Order = "C",
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An array whose values are whatever the memory holds."""
-    return _core.empty(shape, dtype, order, device=device)
-
-
-def zeros(
-    shape: Shape,
-    dtype: npt.DTypeLike | None = float,
-    order: Order = "C",
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An array of zeros."""
-    return _core.zeros(shape, dtype, order, device=device)
-
-
-def ones(
-    shape: Shape,
-    dtype: npt.DTypeLike | None = float,
-    order: Order = "C",
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An array of ones."""
-    return _core.full(shape, 1, dtype, order, device=device)
-
-
-def full(
-    shape: Shape,
-    fill_value: Number | ndarray,
-    dtype: npt.DTypeLike | None = None,
-    order: Order = "C",
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An array of copies of `fill_value`, whose dtype it takes by default."""
-    if dtype is None:
-        dtype = (
-            fill_value.dtype
-            if isinstance(fill_value, _core.ndarray)
-            else np.asarray(fill_value).dtype
-        )
-    return _core.full(shape, fill_value, dtype, order, device=device)
-
-
-def empty_like(
-    prototype: object,
-    dtype: npt.DTypeLike | None = None,
-    order: Order = "K",
-    subok: bool | None = None,
-    shape: Shape | None = None,
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An uninitialised array with the shape, dtype, layout and device of another."""
-    return _core.empty_like(asarray(prototype), dtype, order, shape, device=device)
-
-
-def zeros_like(
-    a: object,
-    dtype: npt.DTypeLike | None = None,
-    order: Order = "K",
-    subok: bool | None = None,
-    shape: Shape | None = None,
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An array of zeros with the shape, dtype, layout and device of another."""
-    return _core.zeros_like(asarray(a), dtype, order, shape, device=device)
-
-
-def ones_like(
-    a: object,
-    dtype: npt.DTypeLike | None = None,
-    order: Order = "K",
-    subok: bool | None = None,
-    shape: Shape | None = None,
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An array of ones with the shape, dtype, layout and device of another."""
-    return _core.full_like(asarray(a), 1, dtype, order, shape, device=device)
-
-
-def full_like(
-    a: object,
-    fill_value: Number | ndarray,
-    dtype: npt.DTypeLike | None = None,
-    order: Order = "K",
-    subok: bool | None = None,
-    shape: Shape | None = None,
-    *,
-    device: DeviceLike = None,
-) -> ndarray:
-    """An array of copies of `fill_value` with the shape, dtype, layout and device of another."""
-    return _core.full_like(asarray(a), fill_value, dtype, order, shape, device=device)
-
-
 def _plain(value: Number) -> bool | int | float | complex:
     plain: bool | int | float | complex = value.item() if isinstance(value, np.generic) else value
     return plain
@@ -241,6 +93,8 @@ def arange(
 
     The dtype is the promotion of the arguments' dtypes, at least int64; the values are NumPy's to the last bit.
     """
+    if type(start) is int and stop is None and step is None and dtype is None and start < 2**63:
+        return _core._range(0, 1, max(start, 0), np.int64, device)
     if step is None:
         step = 1
     wanted: np.dtype[Any]

@@ -221,3 +221,46 @@ def test_bad_shapes(device):
         quern.ndarray()
     with pytest.raises(NotImplementedError):
         quern.ndarray(2, strides=(8,))
+
+
+def test_makers_are_native():
+    """Arrays are made without a frame of Python; what functions of NumPy's take, they take."""
+    for name in (
+        "array",
+        "asarray",
+        "copy",
+        "empty",
+        "zeros",
+        "ones",
+        "full",
+        "empty_like",
+        "zeros_like",
+        "full_like",
+    ):
+        assert not hasattr(getattr(quern, name), "__code__"), name
+    assert quern.zeros_like([[1, 2]]).shape == (1, 2)
+    assert quern.full_like([1, 2], 3.7).get().tolist() == [3, 3]
+    assert quern.full(2, 1j).dtype == np.complex128
+    assert quern.full(2, True).dtype == bool
+    assert quern.full(2, 2**63).dtype == np.uint64
+    assert quern.ones_like(np.ones(2, "i2"), subok=False).dtype == np.int16
+
+
+def test_numbers_become_arrays_as_they_do_in_numpy():
+    for value in (2.5, -0.0, float("inf"), 3, True, 1j, 2**63, np.float32(1.5), 1e300):
+        for options in ({}, {"dtype": "f4"}, {"ndmin": 2}, {"dtype": "f8"}):
+            if isinstance(value, complex) and "dtype" in options:
+                continue
+            with np.errstate(all="ignore"):
+                wanted = np.array(value, **options)
+                found = quern.array(value, **options)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found.get(), wanted)
+            assert np.signbit(found.get().real) == np.signbit(wanted.real)
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        quern.array(2.5, copy=False)
+    for stop in (0, 5, -3, True, 2.5, 10**6):
+        wanted = np.arange(stop)
+        found = quern.arange(stop)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found.get(), wanted)
