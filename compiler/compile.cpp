@@ -67,6 +67,29 @@ Binary find_or_compile(const Backend& backend, const CompileRequest& request, bo
     });
 }
 
+const KeptParts& kept_parts() {
+    const auto key_of = [](const std::string& text) {
+        CacheKey key;
+        key.name = "headers";
+        key.source = text;
+        key.backend = host_backend().identity();
+        return key;
+    };
+    static const auto* const parts =
+        new KeptParts{.find =
+                          [=](const std::string& text) {
+                              auto kept = process_cache().find(key_of(text));
+                              return kept ? std::move(kept->image) : std::vector<std::byte>();
+                          },
+                      .keep =
+                          [=](const std::string& text, std::vector<std::byte> bytes) {
+                              Binary binary;
+                              binary.image = std::move(bytes);
+                              process_cache().keep(key_of(text), binary);
+                          }};
+    return *parts;
+}
+
 Cache& process_cache() {
     static Cache* cache = new Cache; // never destroyed: kernels may outlive static destruction
     return *cache;

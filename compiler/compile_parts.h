@@ -12,4 +12,7 @@ namespace quern {
 [[nodiscard]] Binary find_or_compile(const Backend& backend, const CompileRequest& request,
                                      bool& compiled);
 
+// In the cache of the binaries; of the CPU's compiler, the only one that asks.
+[[nodiscard]] const KeptParts& kept_parts();
+
 } // namespace quern

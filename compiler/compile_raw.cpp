@@ -122,6 +122,7 @@ CompiledRaw compile_raw(const RawSource& source, const Arch& arch, const std::st
         request.options.push_back("-I" + source.folder);
     request.name_expressions = source.name_expressions;
     request.arch = arch;
+    request.parts = &kept_parts();
 
     CompiledRaw made;
     made.toolchain = backend.identity();

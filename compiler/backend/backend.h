@@ -3,6 +3,7 @@
 #include "compiler/base/arch.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,13 @@ struct SourceFile {
     std::string text;
 };
 
+// Where a toolchain keeps what one compilation leaves to later ones, of other processes too: bytes
+// under a text that names all they depend on. Any thread may ask, until the process ends.
+struct KeptParts {
+    std::function<std::vector<std::byte>(const std::string& key)> find; // empty: nothing kept
+    std::function<void(const std::string& key, std::vector<std::byte> bytes)> keep;
+};
+
 struct CompileRequest {
     std::string name;                          // of the kernel or module; a label in messages
     std::string source;                        // complete text of the main file
@@ -22,6 +30,7 @@ struct CompileRequest {
     std::vector<std::string> options;          // in the user's order
     std::vector<std::string> name_expressions; // C++ names to be lowered
     Arch arch;
+    const KeptParts* parts = nullptr; // null: nothing is kept
 };
 
 struct Binary {

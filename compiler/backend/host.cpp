@@ -56,6 +56,30 @@ const CcApi& cc() {
     return once;
 }
 
+const KeptParts& parts_of(void* state) { return *static_cast<const KeptParts*>(state); }
+
+// The C door to KeptParts. What throws there is as good as nothing kept.
+quern_cc_store store_for(const KeptParts& parts) {
+    quern_cc_store store{};
+    store.state = const_cast<KeptParts*>(&parts);
+    store.find = [](void* state, const char* key,
+                    void (*take)(void* taker, const void* bytes, size_t size), void* taker) {
+        try {
+            if (const auto bytes = parts_of(state).find(key); !bytes.empty())
+                take(taker, bytes.data(), bytes.size());
+        } catch (...) {
+        }
+    };
+    store.keep = [](void* state, const char* key, const void* bytes, size_t size) {
+        try {
+            const auto* first = static_cast<const std::byte*>(bytes);
+            parts_of(state).keep(key, std::vector<std::byte>(first, first + size));
+        } catch (...) {
+        }
+    };
+    return store;
+}
+
 class HostBackend final : public Backend {
   public:
     // The library's build id, read from its file: names Clang, LLVM and our passes exactly, and
@@ -92,6 +116,9 @@ class HostBackend final : public Backend {
         std::vector<const char*> toolkit;
         for (const std::string& folder : folders)
             toolkit.push_back(folder.c_str());
+        quern_cc_store store{};
+        if (request.parts != nullptr)
+            store = store_for(*request.parts);
         const quern_cc_request asked{
             .abi = QUERN_CC_ABI,
             .file_name = request.name.c_str(),
@@ -106,6 +133,7 @@ class HostBackend final : public Backend {
             .name_expression_count = expressions.size(),
             .toolkit_folders = toolkit.data(),
             .toolkit_folder_count = toolkit.size(),
+            .store = request.parts != nullptr ? &store : nullptr,
         };
         const std::unique_ptr<quern_cc_result, decltype(api.free)> result(api.compile(&asked),
                                                                           api.free);

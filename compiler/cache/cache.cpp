@@ -176,6 +176,12 @@ Binary Cache::find_or_compile(const CacheKey& key, const std::function<Binary()>
     return flight.get();
 }
 
+std::optional<Binary> Cache::find(const CacheKey& key) { return state_->disk.find(key.digest()); }
+
+void Cache::keep(const CacheKey& key, const Binary& binary) {
+    state_->disk.store(key.digest(), binary, key.source);
+}
+
 void Cache::count_memory_hit() noexcept {
     state_->memory_hits.fetch_add(1, std::memory_order_relaxed);
 }

@@ -61,6 +61,11 @@ class Cache {
     [[nodiscard]] Binary find_or_compile(const CacheKey& key,
                                          const std::function<Binary()>& compile);
 
+    // What a toolchain leaves for its later compilations: the disk's part of the above, counted
+    // nowhere.
+    [[nodiscard]] std::optional<Binary> find(const CacheKey& key);
+    void keep(const CacheKey& key, const Binary& binary);
+
     void count_memory_hit() noexcept;
     [[nodiscard]] CacheStats stats() const;
     void clear(); // removes every entry on disk and forgets what single flight remembers

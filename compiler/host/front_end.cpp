@@ -1,8 +1,11 @@
 // Clang, driven in process.
 #include "compiler/host/front_end.h"
 #include "compiler/host/entry.h"
+#include "compiler/host/header_variables.h"
+#include "compiler/host/leading_image.h"
 #include "compiler/host/ptx/translate.h"
 #include "compiler/host/refuse.h"
+#include "compiler/host/search.h"
 #include "compiler/host/session.h"
 #include "compiler/host/tolerance.h"
 #include <clang/AST/ASTConsumer.h>
@@ -10,7 +13,6 @@
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <llvm/IR/Constants.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/TargetParser/X86TargetParser.h>
 
 namespace quern::host {
@@ -55,16 +57,21 @@ class EntryConsumer final : public clang::ASTConsumer {
 };
 
 // Runs before the code generator sees a declaration.
-class PlaceConsumer final : public clang::ASTConsumer {
+class VariableConsumer final : public clang::ASTConsumer {
   public:
+    explicit VariableConsumer(const Options& options) : options_(options) {}
     bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
-        if (ast_)
+        if (ast_ && options_.default_device)
             place_variables(*ast_, group);
         return true;
     }
     void Initialize(clang::ASTContext& ast) override { ast_ = &ast; }
+    void HandleTranslationUnit(clang::ASTContext& ast) override {
+        emit_header_variables_on_use(ast);
+    }
 
   private:
+    const Options& options_;
     clang::ASTContext* ast_ = nullptr;
 };
 
@@ -86,8 +93,7 @@ class CompileAction final : public clang::ASTFrontendAction {
         auto entries =
             std::make_unique<EntryConsumer>(instance, *generator, program_, status, tail_);
         std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-        if (options_.default_device)
-            consumers.push_back(std::make_unique<PlaceConsumer>());
+        consumers.push_back(std::make_unique<VariableConsumer>(options_));
         consumers.push_back(std::move(generator));
         consumers.push_back(std::move(entries));
         return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
@@ -176,35 +182,18 @@ void read_names(const FrontEndInput& input, Program& program) {
 // One pass over the program; names that it takes from our headers are added to `taken`.
 quern_cc_status parse(const FrontEndInput& input, std::string_view precompiled,
                       llvm::LLVMContext& context, Program& program, std::string& log,
-                      std::vector<TakenName>& taken) {
+                      std::vector<TakenName>& taken, const LeadingImage* leading = nullptr) {
     const Options& options = *input.options;
-    auto memory = make_files();
+    auto search = open_search(input, precompiled, *input.cpu);
     const auto source = whole_source(input, taken);
-    add_file(*memory, "/quern/main/main.cu", source);
-    for (const auto& header : input.headers)
-        add_text(*memory, std::string("/quern/given/") + std::string(header.name), header.text);
-    add_file(*memory, precompiled_path, precompiled);
-    llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = memory;
+    add_file(*search.memory, "/quern/main/main.cu", source);
+    if (leading) {
+        add_file(*search.memory, leading_path, leading->text);
+        add_file(*search.memory, leading_image_path, leading->record.image);
+    }
 
-    auto words = base_arguments(options.standard, *input.cpu);
-    words.insert(words.end(),
-                 {"-include-pch", precompiled_path, "-fno-validate-pch", "-I/quern/given"});
-    if (!options.folders.empty() || !input.toolkit_folders.empty()) {
-        llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> both(
-            new llvm::vfs::OverlayFileSystem(llvm::vfs::createPhysicalFileSystem().release()));
-        both->pushOverlay(memory);
-        files = both;
-        for (const auto& folder : options.folders) {
-            if (llvm::sys::fs::exists(folder + "/cuda_runtime_api.h")) // a toolkit, given by hand
-                cover_folder(*memory, folder);
-            words.push_back("-I" + folder);
-        }
-    }
-    words.emplace_back("-I/quern/include"); // after the user's folders
-    for (const auto& folder : input.toolkit_folders) {
-        cover_folder(*memory, folder);
-        words.insert(words.end(), {"-isystem", folder});
-    }
+    auto& words = search.words;
+    words.insert(words.end(), {"-include-pch", leading ? leading_image_path : precompiled_path});
     words.emplace_back(options.fmad ? "-ffp-contract=fast-honor-pragmas" : "-ffp-contract=off");
     if (options.fast_math)
         words.insert(words.end(), {"-fapprox-func", "-freciprocal-math"});
@@ -218,7 +207,7 @@ quern_cc_status parse(const FrontEndInput& input, std::string_view precompiled,
 
     std::string tail;
     Session session(log);
-    if (!session.open(words, files))
+    if (!session.open(words, search.files))
         return QUERN_CC_ERROR;
     CompileAction action(context, program, options, tail);
     const bool done = session.instance->ExecuteAction(action);
@@ -269,6 +258,16 @@ quern_cc_status run_front_end(const FrontEndInput& input, std::string_view preco
                               llvm::LLVMContext& context, Program& program, std::string& log) {
     std::vector<TakenName> taken;
     const auto before = log.size();
+    const auto leading = read_leading(input.main.text);
+    if (const auto image = find_leading_image(input, leading, precompiled)) {
+        auto shorter = input;
+        shorter.main.text = leading.rest;
+        if (parse(shorter, precompiled, context, program, log, taken, image.get()) == QUERN_CC_OK)
+            return QUERN_CC_OK;
+        log.resize(before); // what is wrong is told about the text as it is
+        program = {};
+        taken.clear();
+    }
     auto status = parse(input, precompiled, context, program, log, taken);
     if (status == QUERN_CC_ERROR && !taken.empty()) {
         log.resize(before);

@@ -35,6 +35,8 @@ struct FrontEndInput {
     std::span<const std::string> toolkit_folders;
     const Options* options;
     const Cpu* cpu;
+    const quern_cc_store* store = nullptr; // of images of the toolkit's headers
+    bool use_images = true;                // of those; the built-in ones always are
 };
 
 // QUERN_CC_OK, _ERROR or _REFUSED; diagnostics go to `log` either way.

@@ -2,62 +2,13 @@
 // made on first use for the others.
 #include "compiler/host/precompiled.h"
 #include "compiler/host/session.h"
-#include <clang/Frontend/FrontendActions.h>
-#include <clang/Sema/Sema.h>
-#include <clang/Serialization/ASTWriter.h>
+#include "compiler/host/write_image.h"
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <map>
 #include <mutex>
 
 namespace quern::host {
 namespace {
-
-// Clang would look again at every function of the headers for diagnostics deferred to the end of
-// the program, and so read all of them back from the image: 8 ms a kernel. Ours have none, but the
-// list is private: an explicit instantiation may name it all the same.
-using Deferred = llvm::SmallSetVector<clang::Decl*, 4>;
-Deferred& deferred_checks(clang::Sema& sema);
-template <Deferred clang::Sema::*Member> struct DeferredAccess {
-    friend Deferred& deferred_checks(clang::Sema& sema) { return sema.*Member; }
-};
-template struct DeferredAccess<&clang::Sema::DeclsToCheckForDeferredDiags>;
-
-class ImageWriter final : public clang::PCHGenerator {
-  public:
-    using PCHGenerator::PCHGenerator;
-    void InitializeSema(clang::Sema& sema) override {
-        sema_ = &sema;
-        PCHGenerator::InitializeSema(sema);
-    }
-    void HandleTranslationUnit(clang::ASTContext& ast) override {
-        deferred_checks(*sema_).clear();
-        PCHGenerator::HandleTranslationUnit(ast);
-    }
-
-  private:
-    clang::Sema* sema_ = nullptr;
-};
-
-class PrecompileAction final : public clang::ASTFrontendAction {
-  public:
-    std::shared_ptr<clang::PCHBuffer> buffer = std::make_shared<clang::PCHBuffer>();
-
-  private:
-    std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& instance,
-                                                          llvm::StringRef) override {
-        std::string sysroot;
-        clang::GeneratePCHAction::ComputeASTConsumerArguments(instance, sysroot);
-        using Extensions = llvm::ArrayRef<std::shared_ptr<clang::ModuleFileExtension>>;
-        return std::make_unique<ImageWriter>(instance.getPreprocessor(), instance.getModuleCache(),
-                                             "", sysroot, buffer,
-#if LLVM_VERSION_MAJOR >= 21
-                                             instance.getCodeGenOpts(),
-#endif
-                                             Extensions(), false, false);
-    }
-    clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
-    bool hasASTFileSupport() const override { return false; }
-};
 
 constexpr std::string_view with_short_floats = "-short";
 
@@ -72,11 +23,7 @@ bool precompile(std::string_view name, std::string& image, std::string& log) {
     words.emplace_back(all ? "/quern/builtins_short.cuh" : "/quern/builtins.cuh");
     if (!session.open(words, make_files()))
         return false;
-    PrecompileAction action;
-    if (!session.instance->ExecuteAction(action) || !action.buffer->IsComplete)
-        return false;
-    image.assign(action.buffer->Data.begin(), action.buffer->Data.end());
-    return true;
+    return write_image(*session.instance, image);
 }
 
 } // namespace

@@ -1,7 +1,10 @@
 // The C door: takes a request, runs the stages under crash recovery, hands the object or the
 // diagnostics back.
 #include "compiler/host/quern_cc.h"
+#include "compiler/host/background.h"
+#include "compiler/host/crash_guard.h"
 #include "compiler/host/facts.h"
+#include "compiler/host/leading.h"
 #include "compiler/host/levels.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/precompiled.h"
@@ -13,8 +16,6 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/CrashRecoveryContext.h>
-#include <llvm/Support/ErrorHandling.h>
-#include <mutex>
 
 namespace quern::host {
 namespace {
@@ -30,45 +31,6 @@ struct Result : quern_cc_result {
     std::string text, kernel_facts;
     std::vector<std::string> names;
     std::vector<const char*> pointers;
-};
-
-// LLVM's fatal errors end the compilation, not the process.
-thread_local std::string fatal_text;
-void on_fatal_error(void*, const char* reason, bool) {
-    fatal_text = reason ? reason : "";
-    if (auto* recovery = llvm::CrashRecoveryContext::GetCurrent())
-        recovery->HandleExit(1); // does not return
-}
-
-// Signal handlers stand only while something compiles: the rest of the time they are the process's
-// own.
-class CrashGuard {
-  public:
-    CrashGuard() {
-        std::scoped_lock lock(guard());
-        if (users()++ == 0) {
-            llvm::CrashRecoveryContext::Enable();
-            static std::once_flag once;
-            std::call_once(once, [] { llvm::install_fatal_error_handler(on_fatal_error); });
-        }
-    }
-    ~CrashGuard() {
-        std::scoped_lock lock(guard());
-        if (--users() == 0)
-            llvm::CrashRecoveryContext::Disable();
-    }
-    CrashGuard(const CrashGuard&) = delete;
-    CrashGuard& operator=(const CrashGuard&) = delete;
-
-  private:
-    static std::mutex& guard() {
-        static std::mutex mutex;
-        return mutex;
-    }
-    static int& users() {
-        static int count = 0;
-        return count;
-    }
 };
 
 // Errors of the back end go to the log.
@@ -166,6 +128,33 @@ Work read_request(const quern_cc_request& request) {
     return work;
 }
 
+// On a stack of its own. Returns what happened to Clang or LLVM, "" when nothing did.
+std::string attempt(const Work& work, Result& result) {
+    std::string reason = "unknown reason";
+    llvm::CrashRecoveryContext recovery;
+    recovery.RunSafelyOnThread(
+        [&] {
+            llvm::CrashRecoveryContext inner;
+            const bool survived = inner.RunSafely([&] {
+                clang::noteBottomOfStack();
+                const auto precompiled = find_precompiled(image_name(work.input), result.text);
+                if (precompiled.empty())
+                    return;
+                compile(work, precompiled, result);
+                reason.clear();
+            });
+            if (!survived)
+                reason = fatal_text().empty() ? "Clang or LLVM stopped at a signal" : fatal_text();
+        },
+        16U << 20);
+    if (!reason.empty()) {
+        result.bytes.clear();
+        result.names.clear();
+        result.kernel_facts.clear();
+    }
+    return reason;
+}
+
 void run(const quern_cc_request& request, Result& result) {
     Work work = read_request(request);
     if (!parse_options({request.options, request.option_count}, work.options, result.text)) {
@@ -177,34 +166,18 @@ void run(const quern_cc_request& request, Result& result) {
     work.input.toolkit_folders = work.toolkit;
     work.input.options = &work.options;
     work.input.cpu = &work.cpu;
+    work.input.store = request.store;
 
     CrashGuard guard;
-    bool finished = false;
-    llvm::CrashRecoveryContext recovery;
-    const auto body = [&] {
-        clang::noteBottomOfStack();
-        const auto precompiled = find_precompiled(image_name(work.input), result.text);
-        if (!precompiled.empty())
-            compile(work, precompiled, result);
-        finished = !precompiled.empty();
-    };
-    fatal_text.clear();
-    std::string reason;
-    const bool survived = recovery.RunSafelyOnThread(
-        [&] {
-            llvm::CrashRecoveryContext inner;
-            if (!inner.RunSafely(body))
-                reason = fatal_text.empty() ? "Clang or LLVM stopped at a signal" : fatal_text;
-        },
-        16U << 20);
-    if (!survived || !finished) {
+    auto reason = attempt(work, result);
+    if (!reason.empty() && !read_leading(work.input.main.text).includes.empty()) {
+        work.input.use_images = false; // in case it was one of those
+        result.text.clear();
+        reason = attempt(work, result);
+    }
+    if (!reason.empty()) {
         result.status = QUERN_CC_CRASH;
-        result.bytes.clear();
-        result.names.clear();
-        result.kernel_facts.clear();
-        result.text +=
-            "error: the host compiler failed: " + (reason.empty() ? "unknown reason" : reason) +
-            "\n";
+        result.text += "error: the host compiler failed: " + reason + "\n";
     }
 }
 
@@ -241,5 +214,6 @@ const char* quern_cc_why_ignored(const char* option) {
     const auto why = quern::host::why_ignored(option ? option : ""); // a literal: it ends in 0
     return why.empty() ? "" : why.data();
 }
-const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 3)"; }
+void quern_cc_wait(void) { quern::host::wait_for_background(); }
+const char* quern_cc_identity(void) { return "clang " CLANG_VERSION_STRING " (quern cc 4)"; }
 }

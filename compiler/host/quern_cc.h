@@ -9,13 +9,24 @@
 extern "C" {
 #endif
 #define QUERN_CC_API __attribute__((visibility("default")))
-#define QUERN_CC_ABI 3
+#define QUERN_CC_ABI 4
 
 typedef struct quern_cc_file {
     const char* name; /* as written between the quotes of #include */
     const char* text;
     size_t size;
 } quern_cc_file;
+
+/* Where the caller keeps what one compilation leaves to later ones, also of other processes: bytes
+ * under a key. Both may be called by any thread, until the process ends, and do not fail: what is
+ * not kept is made again. */
+typedef struct quern_cc_store {
+    void* state;
+    /* calls `take` when there is something */
+    void (*find)(void* state, const char* key,
+                 void (*take)(void* taker, const void* bytes, size_t size), void* taker);
+    void (*keep)(void* state, const char* key, const void* bytes, size_t size);
+} quern_cc_store;
 
 typedef struct quern_cc_request {
     unsigned abi;          /* QUERN_CC_ABI */
@@ -34,6 +45,7 @@ typedef struct quern_cc_request {
     const char* const* toolkit_folders; /* headers of the CUDA toolkit, searched after everything
                                            else; their own cuda_fp16.h and the like are not used */
     size_t toolkit_folder_count;
+    const quern_cc_store* store; /* or null */
 } quern_cc_request;
 
 typedef enum quern_cc_status {
@@ -60,7 +72,9 @@ QUERN_CC_API void quern_cc_free(quern_cc_result* result);
 /* Why an option ("--ftz=true") is accepted and changes nothing on a CPU; "" when it does something.
  */
 QUERN_CC_API const char* quern_cc_why_ignored(const char* option);
-QUERN_CC_API const char* quern_cc_identity(void); /* "clang 19.1.7 (quern cc 3)" */
+/* Until nothing is being made in the background any more. */
+QUERN_CC_API void quern_cc_wait(void);
+QUERN_CC_API const char* quern_cc_identity(void); /* "clang 19.1.7 (quern cc 4)" */
 #ifdef __cplusplus
 }
 #endif
