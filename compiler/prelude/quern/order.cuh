@@ -25,7 +25,7 @@ template <class T> __device__ inline T minimum(const T& a, const T& b) {
     const T smaller = above(b, a) ? a : b;
     return is_nan(a) ? a : smaller;
 }
-// An own sum in the place of a NaN keeps the two questions apart: as one they would take masks and no instruction of their own.
+// A NaN and whatever make that NaN. Said so, the two choices stay two instructions; two choices of `a` become one of masks.
 #define QUERN_EXTREMES(T)                                                                                             \
     template <> __device__ inline T maximum(const T& a, const T& b) { return is_nan(a) ? a + b : above(a, b) ? a : b; } \
     template <> __device__ inline T minimum(const T& a, const T& b) { return is_nan(a) ? a + b : above(b, a) ? a : b; }

@@ -231,5 +231,46 @@ TEST(ReductionPlan, NarrowSumsTakeFewSteps) {
     EXPECT_LE(plan.chunk, 1 << 22);
 }
 
+// Whoever comes after the answer has nothing to do, so blocks take little at a time and share a
+// flag for each result.
+TEST(ReductionPlan, WhatAnElementDecidesIsCutFinelyOnTheCpu) {
+    Planned made({2, 1 << 22}, 2, 4, 0x1000, Target::cpu, 1);
+    const Operand operands[]{{made.shape.data(), made.strides.data(), 2, 4, 0x1000, false},
+                             {made.out_shape.data(), made.out_strides.data(), 2, 1, 0x1000, true}};
+    ReductionRequest request;
+    request.shape = made.shape;
+    request.reduced = 2;
+    request.operands = operands;
+    request.target = Target::cpu;
+    request.accumulator_bytes = 1;
+    ReductionPlan patient, hasty;
+    ASSERT_TRUE(plan_reduction(request, patient));
+    request.may_settle = true;
+    ASSERT_TRUE(plan_reduction(request, hasty));
+    EXPECT_EQ(patient.tickets, 0);
+    EXPECT_EQ(hasty.tickets, 2);
+    EXPECT_LE(hasty.chunk, 1 << 16);
+    EXPECT_GT(patient.chunk, hasty.chunk);
+}
+
+// A transposed array is walked as it lies, and its places are counted from strides.
+TEST(ReductionPlan, PlacesNeedNotCountUpOnTheCpu) {
+    const std::int64_t shape[]{64, 256}, strides[]{4, 256}, one[]{1, 1}, none[]{0, 0};
+    const Operand operands[]{{shape, strides, 2, 4, 0x1000, false},
+                             {one, none, 2, 8, 0x1000, true}};
+    ReductionRequest request;
+    request.shape = shape;
+    request.reduced = 3;
+    request.operands = operands;
+    request.target = Target::cpu;
+    request.uses_place = true;
+    ReductionPlan plan;
+    ASSERT_TRUE(plan_reduction(request, plan));
+    EXPECT_TRUE(plan.layout.scattered);
+    EXPECT_EQ(plan.length, 64);
+    EXPECT_EQ(plan.place[0], 1);
+    EXPECT_EQ(plan.place[1], 256);
+}
+
 } // namespace
 } // namespace quern
