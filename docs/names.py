@@ -29,7 +29,6 @@ DIFFERS = {
     "frombuffer": "the bytes are copied",
     "geomspace": "start and stop are scalars",
     "geterr": "NumPy's own: kernels report no floating-point errors",
-    "interp": "without `period`",
     "iscomplexobj": "lists are taken, NumPy arrays are not",
     "lib": "stride_tricks alone",
     "load": "no memory maps; .npz files give quern arrays",

@@ -1,6 +1,7 @@
 // Functions and methods that take elements by index or mask, and when a wrong index raises.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
+#include "compiler/resolve/promote.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_call.h"
 #include "python/bindings/bind_dtype.h"
@@ -10,6 +11,7 @@
 #include "runtime/kernel/indexing.h"
 #include "runtime/kernel/masks.h"
 
+#include <algorithm>
 #include <array>
 
 namespace py = pybind11;
@@ -62,9 +64,9 @@ Array integers_of(py::handle object, Device& device) {
 }
 
 // Runs `make` into a new array or into `out`, by way of a new one where `out` has another dtype or
-// shares memory with what is read.
+// shares memory with what is read. NumPy asks that `out` can be cast to what is read, not back.
 template <class Make> py::object into(const py::object& out, const Array& read, const Dims& shape,
-                                      const char* method, Make&& make) {
+                                      const char* method, Casting casting, Make&& make) {
     if (out.is_none())
         return finished(make(nullptr));
     Array* target = find_array(out.ptr());
@@ -72,6 +74,10 @@ template <class Make> py::object into(const py::object& out, const Array& read, 
         throw TypeError("return arrays must be of quern.ndarray");
     if (!(target->shape() == shape))
         throw ValueError(join("output array does not match result of ", method));
+    if (!can_cast(target->dtype(), read.dtype(), casting))
+        throw TypeError(join("Cannot cast array data from dtype('", row(target->dtype()).name,
+                             "') to dtype('", row(read.dtype()).name,
+                             "') according to the rule 'safe': give out= of the array's dtype"));
     if (!target->writable())
         throw ValueError("output array is read-only");
     const bool direct = target->dtype() == read.dtype() && &target->device() == &read.device() &&
@@ -88,16 +94,16 @@ py::object take(const Array& a, const py::object& indices, const py::object& axi
     const IndexCall call = call_of("take()", mode_of(mode));
     const Array index = integers_of(indices, a.device());
     if (axis.is_none())
-        return into(out, a, index.shape(), "ndarray.take",
+        return into(out, a, index.shape(), "ndarray.take", Casting::safe,
                     [&](const Array* target) { return take_flat(a, index, call, target); });
-    const int along = a.ndim() == 0 ? 0 : normalise_axis(to_int(axis, "axis"), a.ndim());
+    const int along = normalise_axis(to_int(axis, "axis"), std::max(a.ndim(), 1));
     const Array from = a.ndim() == 0 ? *reshape_view(a, Dims{1}) : a;
     Items items(static_cast<std::size_t>(along), SliceIndex{});
     items.emplace_back(ArrayIndex{index});
     std::vector<std::int64_t> extents(from.shape().begin(), from.shape().begin() + along);
     extents.insert(extents.end(), index.shape().begin(), index.shape().end());
     extents.insert(extents.end(), from.shape().begin() + along + 1, from.shape().end());
-    return into(out, a, Dims(std::span<const std::int64_t>(extents)), "ndarray.take",
+    return into(out, a, Dims(std::span<const std::int64_t>(extents)), "ndarray.take", Casting::safe,
                 [&](const Array* target) { return get_indexed(from, items, call, target); });
 }
 
@@ -176,7 +182,7 @@ py::object choose(const py::object& a, const Array& stacked, const py::object& o
     Dims expanded(static_cast<std::size_t>(shape.size() + 1));
     expanded[0] = 1;
     std::copy(shape.begin(), shape.end(), expanded.data() + 1);
-    return into(out, stacked, shape, "choose", [&](const Array* target) {
+    return into(out, stacked, shape, "choose", Casting::unsafe, [&](const Array* target) {
         if (target == nullptr)
             return squeeze(take_along(stacked, index, 0, call), std::array<std::int64_t, 1>{0});
         const Array whole = expand_dims(*target, std::array<std::int64_t, 1>{0});

@@ -77,9 +77,9 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                 return new_object(type, lay_over(memptr, element, to_dims(shape), strides, layout),
                                   nullptr);
             if (strides != Py_None)
-                throw Error(ErrorKind::not_implemented,
-                            "ndarray(strides=) without memptr= is not supported: make views by "
-                            "slicing");
+                throw ValueError(
+                    "ndarray(strides=) needs memory to lie over: give memptr=, or make "
+                    "views by slicing");
             Device& device = current_device();
             return new_object(
                 type, Array::empty(device, element, to_dims(shape), current_stream(device), layout),

@@ -117,7 +117,7 @@ def gradient(f: object, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
-    if values.dtype.kind in "biu":
+    if values.dtype.kind in "iu":  # bools have no differences
         values = values.astype(np.float64)
     slopes = tuple(_slope(values, by, k, edge_order) for by, k in zip(distances, axes, strict=True))
     return slopes[0] if len(axes) == 1 else slopes

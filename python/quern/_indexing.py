@@ -67,8 +67,8 @@ def take(
 
     `mode`: what an index out of bounds means: an error, counting round, or the nearest end.
     Shapes: that of `indices` in place of the axis.
-    Raises: IndexError, on a GPU as `quern.config.index_check` says; TypeError for indices that are not integers;
-    ValueError for an `out` of another shape.
+    Raises: IndexError, on a GPU as `quern.config.index_check` says; TypeError for indices that are not integers,
+    and for an `out` that is no part of the array's dtype; ValueError for one of another shape.
     Source: NumPy, `numpy.take`.
     """
     return asarray(a).take(indices, axis, out, mode)

@@ -86,11 +86,21 @@ def matmul(
     a, b = operands(x1, x2)
     given = out[0] if isinstance(out, tuple) else out
     _check_casting(a, b, dtype, casting)
-    if axes is None:
+    if axes is None and (given is None or casting != "unsafe"):
         return _matmul(a, b, given, dtype)
+    if axes is None:
+        return _cast_into(given, _matmul(a, b, None, dtype))
     core = (min(a.ndim, 2), min(b.ndim, 2), max(min(a.ndim, 2) + min(b.ndim, 2) - 2, 0))
     a, b, into = _moved(a, b, axes, core)
     return _placed(_matmul(a, b, None, dtype), into, given)
+
+
+def _cast_into(out: ndarray, result: ndarray) -> ndarray:
+    """`out` with the result, cast to anything."""
+    if out.shape != result.shape:
+        raise ValueError(f"out has shape {out.shape}, the product {result.shape}")
+    out[...] = result
+    return out
 
 
 def _placed(result: ndarray, axes: tuple[int, ...], out: ndarray | None) -> ndarray:

@@ -32,11 +32,15 @@ __all__ = [
     "getDevice",
     "getDeviceCount",
     "getDeviceProperties",
+    "is_hip",
     "memGetInfo",
     "runtimeGetVersion",
     "setDevice",
     "streamSynchronize",
 ]
+
+is_hip: bool = False
+"""Whether the GPU is one of AMD's: never."""
 
 # Numbers of CUDA's enumerations that textures take (`quern.cuda.texture`).
 cudaChannelFormatKindSigned: int = 0

@@ -46,6 +46,7 @@ def test_gradient(same, make):
     same("gradient", a[:1])
     same("gradient", a[:2], edge_order=2)
     same("gradient", a, edge_order=3)
+    same("gradient", a > 0)
 
 
 def test_trapezoid(same, make):

@@ -150,9 +150,12 @@ def test_out(device):
     out = quern.zeros((6, 2, 2, 5), np.float32)
     assert quern.take(quern.asarray(FLOATS), sent(K), 1, out) is out
     same(out, FLOATS.take(K, 1))
-    wide = quern.zeros((6, 2, 2, 5), np.float64)
-    quern.take(quern.asarray(FLOATS), sent(K), 1, out=wide)
-    same(wide, FLOATS.take(K, 1).astype(float))
+    narrow = quern.zeros((6, 2, 2, 5), np.float16)
+    quern.take(quern.asarray(FLOATS), sent(K), 1, out=narrow)
+    same(narrow, FLOATS.take(K, 1).astype(np.float16))
+    for dtype in (np.float64, np.int32):
+        with pytest.raises(TypeError, match="according to the rule 'safe'"):
+            quern.take(quern.asarray(FLOATS), sent(K), 1, quern.zeros((6, 2, 2, 5), dtype))
     with pytest.raises(ValueError, match="output array does not match"):
         quern.take(quern.asarray(FLOATS), sent(K), 1, quern.zeros(3))
 
@@ -160,6 +163,9 @@ def test_out(device):
 COMPLAINTS = [
     (lambda n, a: n.take(a, n.asarray([0.5])), TypeError),
     (lambda n, a: n.take(a[:0], [1], 0, mode="wrap"), IndexError),
+    (lambda n, a: n.take(n.asarray(5), [0], 2), ValueError),
+    (lambda n, a: a.fill([1.0]), ValueError),
+    (lambda n, a: a.fill(np.ones(1)), ValueError),
     (lambda n, a: n.put(a, [0], 1, mode="never"), ValueError),
     (lambda n, a: n.choose(n.asarray([0, 3]), [n.asarray(1), n.asarray(2)]), ValueError),
     (lambda n, a: n.compress([True] * 9, a, 0), IndexError),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -393,3 +395,27 @@ def test_who_multiplies(device):
     assert "quern_product" in explain(square, quern.ones((64, 1), "f8", device=device))
     whole = quern.ones((64, 64), "i4", device=device)
     assert "quern_product" in explain(whole, whole)
+
+
+def test_matmul_into_any_dtype_where_asked(device):
+    rng = np.random.default_rng(11)
+    for left, right, into in [
+        ("f8", "f4", "i4"),
+        ("i4", "u2", "?"),
+        ("D", "d", "f4"),
+        ("e", "i1", "u1"),
+    ]:
+        a, b = (
+            rng.integers(0, 5, shape).astype(t) for shape, t in (((2, 3, 4), left), ((4, 2), right))
+        )
+        wanted, out = np.zeros((2, 3, 2), into), quern.zeros((2, 3, 2), into)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            np.matmul(a, b, out=wanted, casting="unsafe")
+            made = quern.matmul(quern.asarray(a), quern.asarray(b), out=out, casting="unsafe")
+        assert made is out
+        np.testing.assert_array_equal(out.get(), wanted)
+        with pytest.raises(ValueError, match="shape"):
+            quern.matmul(
+                quern.asarray(a), quern.asarray(b), out=quern.zeros((1, 2, 3, 2)), casting="unsafe"
+            )
