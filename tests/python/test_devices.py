@@ -85,6 +85,7 @@ def test_runtime_functions(device):
     runtime = cuda.runtime
     assert runtime.getDevice() == device.id
     assert runtime.getDeviceCount() >= 1
+    assert runtime.is_hip is False
     runtime.deviceSynchronize()
     runtime.streamSynchronize(0)
     assert runtime.memGetInfo()[1] == device.mem_info[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quern import _core
-from quern._operands import normalize_axis_tuple
+from quern._operands import as_array, normalize_axis_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ def as_strided(
 
 
 def sliding_window_view(
-    x: ndarray,
+    x: Any,
     window_shape: int | Sequence[int],
     axis: Any = None,
     *,
@@ -43,6 +43,12 @@ def sliding_window_view(
     window = tuple(window_shape) if hasattr(window_shape, "__iter__") else (window_shape,)
     if any(n < 0 for n in window):
         raise ValueError("`window_shape` cannot contain negative values")
+    x = as_array(x)
+    if axis is None and len(window) != x.ndim:
+        raise ValueError(
+            "Since axis is None, must provide window_shape for all dimensions of `x`; "
+            f"got {len(window)} window_shape elements and `x.ndim` is {x.ndim}."
+        )
     axes = (
         tuple(range(x.ndim))
         if axis is None

@@ -156,6 +156,10 @@ def test_strided_views(device, make):
             if window == (2, 3) and x is not a:
                 continue
             agree(tricks.sliding_window_view(y, window, axis), windows(x, window, axis))
+    agree(
+        tricks.sliding_window_view([1, 2, 3], 2),
+        np.lib.stride_tricks.sliding_window_view([1, 2, 3], 2),
+    )
     assert not tricks.sliding_window_view(b, 2, 0).flags.writeable
     assert tricks.sliding_window_view(b, 2, 0, writeable=True).flags.writeable
     for window, axis in ((7, 1), (-1, 0), ((1, 1), 0), (1, None)):
