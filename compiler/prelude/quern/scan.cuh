@@ -23,13 +23,21 @@ template <class T> struct Prefix {
 
 #ifdef __QUERN_HOST__
 
-// Elements [begin, end), at(j) each, joined in order behind `carry`; put(j, joined) where Puts. Long runs go by blocks: the
-// chains of a block are independent, so that they run together, and what is before each is joined to it afterwards.
+// Whether joins of the type take longer than a load and a store: integers are ready in the next cycle.
+template <class T> struct JoinsSlowly { static const bool value = true; };
+#define QUERN_JOINS_FAST(T) template <> struct JoinsSlowly<T> { static const bool value = false; };
+QUERN_JOINS_FAST(bool) QUERN_JOINS_FAST(signed char) QUERN_JOINS_FAST(unsigned char) QUERN_JOINS_FAST(short)
+QUERN_JOINS_FAST(unsigned short) QUERN_JOINS_FAST(int) QUERN_JOINS_FAST(unsigned int) QUERN_JOINS_FAST(long)
+QUERN_JOINS_FAST(unsigned long) QUERN_JOINS_FAST(long long) QUERN_JOINS_FAST(unsigned long long)
+#undef QUERN_JOINS_FAST
+
+// Elements [begin, end), at(j) each, joined in order behind `carry`; put(j, joined) where Puts. Long runs of slow joins go by
+// blocks: the chains of a block are independent, so that they run together, and what is before each is joined to it afterwards.
 template <bool Puts, class T, class Index, class Join, class At, class Put>
 __device__ inline void scan_run(Index begin, Index end, Prefix<T>& carry, const Join& join, const At& at, const Put& put) {
     const int chains = 8, steps = 32;
     Index j = begin;
-    for (; end - j >= chains * steps; j += chains * steps) {
+    for (; JoinsSlowly<T>::value && end - j >= chains * steps; j += chains * steps) {
         T joined[chains][steps], last[chains];
 #pragma unroll
         for (int c = 0; c < chains; ++c) joined[c][0] = last[c] = at(j + c * steps);
@@ -50,10 +58,15 @@ __device__ inline void scan_run(Index begin, Index end, Prefix<T>& carry, const 
             carry.add(last[c], join);
         }
     }
-    for (; j < end; ++j) {
-        carry.add(at(j), join);
-        if (Puts) put(j, carry.value);
+    if (j == end) return;
+    carry.add(at(j), join);
+    T last = carry.value;
+    if (Puts) put(j, last);
+    while (++j < end) {
+        last = join(last, at(j));
+        if (Puts) put(j, last);
     }
+    carry.value = last;
 }
 
 #endif
