@@ -216,8 +216,7 @@ void ReductionEmitter::cpu_columns() {
     unit_loop();
     out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
               ");");
-    const std::string span =
-        layout_.runs ? as_signed(nest("span")) : std::to_string(int{layout_.tile});
+    const std::string span = as_signed(nest("span"));
     out_.line("const ", signed_, " ", own("low"), " = (", own("tile"), " - ", own("outer"), " * ",
               nest("by_tiles.divisor"), ") * ", span, ", ", own("past"), " = ", own("low"), " + ",
               span, ", ", own("high"), " = ", own("past"), " < ", as_signed(nest("length")), " ? ",

@@ -35,10 +35,10 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     }
     if (!rows)
         add(Kind::tiles_along);
-    if (layout.runs) {
-        add(Kind::run);
+    if (!rows && cpu)
         add(Kind::span);
-    }
+    if (layout.runs)
+        add(Kind::run);
     for (int d = 0; d < layout.ndim(); ++d)
         if (d != 0 && d != layout.kept_ndim)
             add(Kind::extent, d);

@@ -319,12 +319,22 @@ void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& p
     nest.drop(inner);
 }
 
+// Columns of a tile where whole ones were fewer than `wanted`: less of each row, but lines enough
+// for memory to be read ahead.
+std::int64_t narrowed(const ReductionPlan& plan, std::int64_t wanted) {
+    constexpr std::int64_t line = 64, least = 4 * line;
+    const std::int64_t across = std::max<std::int64_t>(plan.outputs / plan.length, 1),
+                       share = ceil_div(plan.length,
+                                        ceil_div(std::max<std::int64_t>(wanted, 1), across));
+    return std::min(plan.span, std::max(ceil_div(share, line) * line, least));
+}
+
 // CPU: units of work are rows or tiles of columns, cut further where they are too few.
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
     constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
     ReductionLayout& layout = plan.layout;
     const bool rows = layout.strategy == ReductionStrategy::rows;
-    const std::int64_t length = plan.length;
+    const std::int64_t length = plan.length, work = plan.outputs * plan.reduced;
     if (rows) {
         constexpr int lanes_bytes = 256; // of accumulators that are at work together
         plan.tiles = plan.outputs;
@@ -350,11 +360,13 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     } else {
         layout.tile = static_cast<std::uint16_t>(tile_of(request));
         plan.span = layout.tile / plan.run * plan.run;
+        if (!layout.runs && request.processors > 1)
+            plan.span =
+                narrowed(plan, std::min(work / (16 * grain), std::int64_t{2} * request.processors));
         plan.tiles_along = ceil_div(length, plan.span);
         plan.tiles = plan.outputs * plan.run / length * plan.tiles_along;
         plan.steps = plan.reduced / plan.run;
     }
-    const std::int64_t work = plan.outputs * plan.reduced;
     const std::int64_t wanted =
         std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
     plan.chunk = plan.steps;

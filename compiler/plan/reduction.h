@@ -64,7 +64,7 @@ struct ReductionPlan {
     std::int64_t tiles_along = 1; // columns: tiles along the fastest axis
     std::int64_t length = 1;      // elements along the fastest axis
     std::int64_t run = 1;         // CPU columns: of one output
-    std::int64_t span = 1;        // CPU columns: of a tile, whole runs
+    std::int64_t span = 1;        // CPU columns: of a tile at most, whole runs
     std::int64_t share = 1;       // CPU: units of one block
     int group_bits = 0;           // GPU: log2 of the threads along a row, or across columns
     std::int64_t partials = 0;    // accumulators that blocks sharing outputs leave to each other

@@ -253,6 +253,19 @@ TEST(ReductionPlan, WhatAnElementDecidesIsCutFinelyOnTheCpu) {
     EXPECT_GT(patient.chunk, hasty.chunk);
 }
 
+// Every core gets columns, though they fit one tile; narrow ones are cut along their rows instead.
+TEST(ReductionPlan, ColumnsOfOneTileAreSharedAmongCores) {
+    const auto plan = [](std::vector<std::int64_t> shape, int processors) {
+        return Planned(std::move(shape), 1, 4, 0x1000, Target::cpu, processors).plan;
+    };
+    EXPECT_EQ(plan({1 << 14, 1000}, 1).tiles, 1);
+    EXPECT_EQ(plan({1 << 14, 1000}, 2).tiles, 4);
+    EXPECT_GE(plan({1 << 14, 1000}, 2).grid, 4u);
+    EXPECT_EQ(plan({1000, 1000}, 2).tiles, 1); // too little to share
+    EXPECT_EQ(plan({1 << 20, 16}, 2).tiles, 1);
+    EXPECT_GT(plan({1 << 20, 16}, 2).splits, 1);
+}
+
 // A transposed array is walked as it lies, and its places are counted from strides.
 TEST(ReductionPlan, PlacesNeedNotCountUpOnTheCpu) {
     const std::int64_t shape[]{64, 256}, strides[]{4, 256}, one[]{1, 1}, none[]{0, 0};
