@@ -1,6 +1,7 @@
 // New arrays from old ones: the same elements in another layout, dtype or device.
 #include "python/bindings/array_parts.h"
 #include "runtime/array/views.h"
+#include "runtime/kernel/casts.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/memory/copy.h"
 
@@ -52,8 +53,10 @@ Array empty_like(const Array& model, DType dtype, Device& device, char order, CU
 
 Array duplicate(const Array& array, DType dtype, char order, CUstream stream) {
     Array result = empty_like(array, dtype, array.device(), order, stream);
-    if (array.size() == 0)
+    if (array.size() == 0) {
+        note_cast(array.dtype(), dtype);
         return result;
+    }
     py::gil_scoped_release release;
     if (same_dense_layout(array, result)) {
         Device& device = array.device();

@@ -28,6 +28,7 @@ def _copied(xp, dtype="f"):
 CASTS = {
     "astype": lambda xp: xp.array(VALUES).astype("f"),
     "astype of a view": lambda xp: xp.array(VALUES).T[::2].astype("i4"),
+    "astype of nothing": lambda xp: xp.array(VALUES)[:0].astype("d"),
     "asarray": lambda xp: xp.asarray(xp.array(VALUES, "F"), dtype="d"),
     "copyto": _copied,
     "slice": _assigned(lambda xp: slice(1, None), lambda xp: xp.array([1j, 2, 3 + 1j])),
