@@ -86,10 +86,10 @@ def matmul(
     a, b = operands(x1, x2)
     given = out[0] if isinstance(out, tuple) else out
     _check_casting(a, b, dtype, casting)
-    if axes is None and (given is None or casting != "unsafe"):
-        return _matmul(a, b, given, dtype)
-    if axes is None:
+    if axes is None and given is not None and casting == "unsafe":
         return _cast_into(given, _matmul(a, b, None, dtype))
+    if axes is None:
+        return _matmul(a, b, given, dtype)
     core = (min(a.ndim, 2), min(b.ndim, 2), max(min(a.ndim, 2) + min(b.ndim, 2) - 2, 0))
     a, b, into = _moved(a, b, axes, core)
     return _placed(_matmul(a, b, None, dtype), into, given)
