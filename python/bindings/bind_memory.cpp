@@ -6,6 +6,7 @@
 #include "runtime/driver/check.h"
 #include "runtime/memory/memory.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace py = pybind11;
@@ -21,6 +22,13 @@ template <MemoryPool& (*Find)(Device&)> struct PoolView {
 };
 using DevicePool = PoolView<pool_of>;
 using PinnedPool = PoolView<pinned_pool_of>;
+
+// Page-locked memory of the host as a Python buffer, which goes back to the pool with its last
+// user.
+struct PinnedBytes {
+    BufferPtr buffer;
+    std::size_t size = 0;
+};
 
 std::size_t device_total(const Device& device) {
     device.make_current();
@@ -87,6 +95,16 @@ void bind_memory(py::module_& module) {
             "Bytes; 0: no limit.");
     bind_pool<PinnedPool>(module, "PinnedMemoryPool",
                           "The pool of page-locked host memory of a device.");
+    py::class_<PinnedBytes>(module, "PinnedBytes", py::buffer_protocol(),
+                            "Page-locked memory of the host, as a buffer of bytes.")
+        .def(py::init([](std::size_t bytes) {
+            return PinnedBytes{allocate_pinned(current_device(), std::max<std::size_t>(1, bytes)),
+                               bytes};
+        }))
+        .def_buffer([](PinnedBytes& self) {
+            return py::buffer_info(reinterpret_cast<std::uint8_t*>(self.buffer->address()),
+                                   static_cast<py::ssize_t>(self.size));
+        });
 }
 
 } // namespace quern::python
