@@ -38,6 +38,8 @@ void set_by_key(const Array& array, pybind11::handle key, pybind11::handle value
 void upload(const Array& target, const pybind11::array& source, CUstream stream);
 // An array of CPU memory as NumPy sees it, without a copy; `owner` keeps the memory.
 [[nodiscard]] pybind11::array host_view(const Array& array, pybind11::handle owner);
+// The values for NumPy to read at once: an array of the CPU as it lies, else a copy.
+[[nodiscard]] pybind11::array readable(const Array& array, CUstream stream);
 // target[...] = value for whatever a person may write there.
 void assign(const Array& target, pybind11::handle value, CUstream stream);
 

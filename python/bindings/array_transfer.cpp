@@ -171,6 +171,13 @@ py::array download(const Array& array, CUstream stream, char order, py::object o
     return target;
 }
 
+py::array readable(const Array& array, CUstream stream) {
+    if (!array.device().is_cpu())
+        return download(array, stream, 'K');
+    wait_for(array.device(), stream);
+    return host_view(array, py::none());
+}
+
 void upload(const Array& target, const py::array& source, CUstream stream) {
     if (target.device().is_cpu()) {
         wait_for(target.device(), stream);

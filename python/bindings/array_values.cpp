@@ -17,9 +17,7 @@ namespace {
 
 CUstream stream_of(const Array& array) { return current_stream(array.device()); }
 
-py::array values(const Array& array, char order = 'C') {
-    return download(array, stream_of(array), order);
-}
+py::array values(const Array& array) { return readable(array, stream_of(array)); }
 
 // `.item()`: one element as a Python scalar.
 
@@ -125,7 +123,7 @@ void attach_transfers(py::handle type) {
         type, "tobytes",
         [](const Array& self, const py::object& order) {
             const char wanted = to_order(order, 'C');
-            return values(self, wanted).attr("tobytes")(std::string(1, wanted));
+            return values(self).attr("tobytes")(std::string(1, wanted));
         },
         py::arg("order") = "C", "The values' bytes.");
     attach(
@@ -174,8 +172,9 @@ void attach_copies(py::handle type) {
     });
     attach(type, "__reduce__", [](const Self& self) {
         const py::object rebuild = py::module_::import("quern._core").attr("_rebuild_array");
-        return py::make_tuple(
-            rebuild, py::make_tuple(values(self.array(), 'A'), self.array().device().name()));
+        return py::make_tuple(rebuild,
+                              py::make_tuple(download(self.array(), stream_of(self.array()), 'A'),
+                                             self.array().device().name()));
     });
     attach(type, "__complex__", [](const Array& self) {
         if (self.size() != 1)
