@@ -45,9 +45,7 @@ void ElementwiseEmitter::vector_loop() {
             out_.line(own(join("pack_", param(ref).name)), ".load(",
                       own(join("at_", param(ref).name)), ", ", own("begin"), ", ", own("end"),
                       ");");
-    out_.line("#pragma unroll");
-    out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++", own("lane"),
-              ")");
+    out_.open_unrolled(own("lane"), lanes);
     out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ", own("end"),
               ")");
     for (const OperandRef& ref : operands_) {
@@ -101,9 +99,7 @@ void ElementwiseEmitter::scattered_loop() {
                       "[", lanes, "];");
     }
     const auto each_lane = [&](auto&& inside) {
-        out_.line("#pragma unroll");
-        out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", lanes, "; ++",
-                  own("lane"), ")");
+        out_.open_unrolled(own("lane"), lanes);
         out_.line("const ", index_, " ", own("step"), " = ", own("first"), " + ", own("lane"),
                   " * blockDim.x;");
         out_.open("if (", own("step"), " < ", nest("count"), ")");
@@ -143,7 +139,8 @@ void ElementwiseEmitter::tile_loop() {
               rows = tile_block / tile_extent, rounds = extent / rows;
     const std::string limit_q = nest(axis_name("extent", inner - 1)),
                       limit_p = nest(axis_name("extent", inner)), round = own("round"),
-                      lane = own("lane");
+                      lane = own("lane"), turn = join(own("line"), " + ", round, " * ", rows),
+                      along = join(own("column"), " + ", lane);
     const auto is_tiled = [&](const OperandRef& ref) { return access(ref) == Access::tiled; };
     const auto held = [&](const OperandRef& ref) { // in registers, by rounds and lanes
         return !param(ref).place && (is_tiled(ref) || loaded(ref) || stored(ref));
@@ -154,10 +151,6 @@ void ElementwiseEmitter::tile_loop() {
     const auto tile = [&](const OperandRef& ref) { return own(join("tile_", param(ref).name)); };
     const auto places = [&](const OperandRef& ref) {
         return join("quern::TilePlaces<", type(ref), ", ", extent, ">");
-    };
-    const auto unroll = [&](const std::string& variable, int count) {
-        out_.line("#pragma unroll");
-        out_.open("for (int ", variable, " = 0; ", variable, " < ", count, "; ++", variable, ")");
     };
 
     for (const OperandRef& ref : operands_)
@@ -181,22 +174,18 @@ void ElementwiseEmitter::tile_loop() {
                       own(join("pack_", param(ref).name)), "[", rounds, "];");
     }
     // Where round and lane are along the tile's axes: as those of the outputs, or turned.
-    const auto element = [&](const OperandRef& ref, bool turned, bool first) {
-        const std::string along = first ? "" : join(" + ", lane),
-                          turn = join(own("line"), " + ", round, " * ", rows);
+    const auto element = [&](const OperandRef& ref, bool turned, const std::string& across) {
         return tile_element(ref, own(join("at_", param(ref).name)),
-                            join(own("high"), " + ", turned ? own("column") + along : turn),
-                            join(own("low"), " + ", turned ? turn : own("column") + along));
+                            join(own("high"), " + ", turned ? across : turn),
+                            join(own("low"), " + ", turned ? turn : across));
     };
     // Whether the element of round and lane is in the array.
     const auto inside_edges = [&](bool turned) {
-        const std::string along = join(own("column"), " + ", lane),
-                          turn = join(own("line"), " + ", round, " * ", rows);
         return join(own("high"), " + ", turned ? along : turn, " < ", limit_q, " && ", own("low"),
                     " + ", turned ? turn : along, " < ", limit_p);
     };
     const auto each_lane = [&](const std::string& condition, auto&& work) {
-        unroll(lane, lanes);
+        out_.open_unrolled(lane, lanes);
         if (!condition.empty())
             out_.open("if (", condition, ")");
         work();
@@ -212,7 +201,7 @@ void ElementwiseEmitter::tile_loop() {
         if (!std::ranges::any_of(operands_, chosen))
             return;
         const auto by_rounds = [&](bool whole) {
-            unroll(round, rounds);
+            out_.open_unrolled(round, rounds);
             for (const OperandRef& ref : operands_) {
                 if (!chosen(ref))
                     continue;
@@ -237,32 +226,31 @@ void ElementwiseEmitter::tile_loop() {
         move(
             turned, chosen,
             [&](const OperandRef& ref) {
-                out_.line(pack(ref), ".load(&", element(ref, turned, true), ", 0, ", lanes, ");");
+                out_.line(pack(ref), ".load(&", element(ref, turned, own("column")), ", 0, ", lanes,
+                          ");");
             },
             [&](const OperandRef& ref) {
-                out_.line(pack(ref), "[", lane, "] = ", element(ref, turned, false), ";");
+                out_.line(pack(ref), "[", lane, "] = ", element(ref, turned, along), ";");
             });
     };
     load(true, [&](const OperandRef& ref) { return is_tiled(ref); });
     load(false, [&](const OperandRef& ref) { return !is_tiled(ref) && loaded(ref); });
-    unroll(round, rounds);
+    out_.open_unrolled(round, rounds);
     for (const OperandRef& ref : operands_)
         if (is_tiled(ref))
-            out_.line(pack(ref), ".store(", tile(ref), " + ", places(ref), "::at(", own("line"),
-                      " + ", round, " * ", rows, ", ", own("column"), "), 0, ", lanes, ");");
+            out_.line(pack(ref), ".store(", tile(ref), " + ", places(ref), "::at(", turn, ", ",
+                      own("column"), "), 0, ", lanes, ");");
     out_.close();
     out_.line("__syncthreads();");
-    unroll(round, rounds);
+    out_.open_unrolled(round, rounds);
     each_lane(layout_.packed ? join(own("whole"), " || (", inside_edges(false), ")")
                              : inside_edges(false),
               [&] {
                   for (const OperandRef& ref : operands_)
-                      reference(ref, param(ref).place ? element(ref, false, false)
-                                     : is_tiled(ref)
-                                         ? join(tile(ref), "[", places(ref), "::at(", own("column"),
-                                                " + ", lane, ", ", own("line"), " + ", round, " * ",
-                                                rows, ")]")
-                                         : join(pack(ref), "[", lane, "]"));
+                      reference(ref, param(ref).place ? element(ref, false, along)
+                                     : is_tiled(ref)  ? join(tile(ref), "[", places(ref), "::at(",
+                                                             along, ", ", turn, ")]")
+                                                      : join(pack(ref), "[", lane, "]"));
                   body("0"); // a plan that exchanges axes is made only for bodies that see no
                              // position
               });
@@ -270,10 +258,11 @@ void ElementwiseEmitter::tile_loop() {
     move(
         false, [&](const OperandRef& ref) { return stored(ref); },
         [&](const OperandRef& ref) {
-            out_.line(pack(ref), ".store(&", element(ref, false, true), ", 0, ", lanes, ");");
+            out_.line(pack(ref), ".store(&", element(ref, false, own("column")), ", 0, ", lanes,
+                      ");");
         },
         [&](const OperandRef& ref) {
-            out_.line(element(ref, false, false), " = ", pack(ref), "[", lane, "];");
+            out_.line(element(ref, false, along), " = ", pack(ref), "[", lane, "];");
         });
     out_.line("__syncthreads();");
     out_.close();

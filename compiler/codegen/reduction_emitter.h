@@ -52,7 +52,6 @@ class ReductionEmitter : private FoldEmitter {
                                          const std::string& value) const;
     void finish(const std::string& places);
     [[nodiscard]] std::string clamped(const std::string& index, const std::string& end) const;
-    void each_batch(std::string_view variable, int count);
     void load_batch(const std::string& batch, const std::string& base, const std::string& from,
                     const std::string& to);
     void declare_batch(int count);

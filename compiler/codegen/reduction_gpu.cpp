@@ -18,11 +18,6 @@ void ReductionEmitter::split_block() {
               own("end"), " = min(", own("begin"), " + ", nest("chunk"), ", ", nest("steps"), ");");
 }
 
-void ReductionEmitter::each_batch(std::string_view variable, int count) {
-    out_.line("#pragma unroll");
-    out_.open("for (int ", variable, " = 0; ", variable, " < ", count, "; ++", variable, ")");
-}
-
 void ReductionEmitter::declare_batch(int count) {
     for (const OperandRef& ref : inputs_)
         out_.line("quern::Pack<", type(ref), ", ",
@@ -52,9 +47,7 @@ void ReductionEmitter::load_batch(const std::string& batch, const std::string& b
 void ReductionEmitter::accumulate_batch(const std::string& batch, const std::string& accumulators,
                                         int accumulator_count, const std::string& position,
                                         const std::string& position_step, const std::string& row) {
-    out_.line("#pragma unroll");
-    out_.open("for (int ", own("lane"), " = 0; ", own("lane"), " < ", int{layout_.lanes}, "; ++",
-              own("lane"), ")");
+    out_.open_unrolled(own("lane"), int{layout_.lanes});
     if (layout_.masked)
         out_.open("if (", own("lane"), " >= ", own("first"), "[", batch, "] && ", own("lane"),
                   " < ", own("last"), "[", batch, "])");
@@ -91,7 +84,7 @@ void ReductionEmitter::gpu_rows() {
     out_.line("const ", index_, " ", own("row"), " = ", own("tile"), " * ", own("lines"), " * ",
               int{layout_.batch_rows}, " + (threadIdx.x >> ", nest("group_bits"), ");");
     out_.line(inner_type(), " ", own("sum"), "[", by_rows ? batch : accumulators, "];");
-    each_batch("q", by_rows ? batch : accumulators);
+    out_.open_unrolled("q", by_rows ? batch : accumulators);
     out_.line(own("sum"), "[q] = ", inner_identity(), ";");
     out_.close();
 
@@ -119,7 +112,7 @@ void ReductionEmitter::gpu_rows() {
         out_.line("int ", own("first"), "[", batch, "], ", own("last"), "[", batch, "];");
     if (spec_.uses_position)
         out_.line(signed_, " ", own("at"), "[", batch, "];");
-    each_batch(b, batch);
+    out_.open_unrolled(b, batch);
     const std::string next = by_rows ? join(own("row"), " + ", b, " * ", own("lines"))
                                      : join(own("turn"), " + ", b, " * ", own("group")),
                       past = by_rows ? nest("outputs") : stop;
@@ -173,7 +166,7 @@ void ReductionEmitter::gpu_rows() {
                layout_.masked ? join(own("last"), "[", b, "]") : join(lanes));
     out_.close();
 
-    each_batch(b, batch);
+    out_.open_unrolled(b, batch);
     if (by_rows)
         out_.line("const ", index_, " ", own("here"), " = ", next, ";");
     out_.open("if (", by_rows ? own("here") : next, " < ", past, ")");
@@ -188,7 +181,7 @@ void ReductionEmitter::gpu_rows() {
 
     if (layout_.split)
         declare_parts("1");
-    each_batch(b, by_rows ? batch : 1);
+    out_.open_unrolled(b, by_rows ? batch : 1);
     out_.line("_type_reduce ", own("own"), " = ", widened(join(own("sum"), "[", b, "]")), ";");
     for (int k = 1; !by_rows && k < accumulators; ++k)
         out_.line(own("own"), " = ", own("join"), "(", own("own"), ", ",
@@ -288,7 +281,7 @@ void ReductionEmitter::gpu_columns() {
                           join(nest(name(ref) + "_start"), offset(ref, 0, n - 1))),
                   ";");
     out_.line(inner_type(), " ", own("sum"), "[", lanes, "];");
-    each_batch("q", lanes);
+    out_.open_unrolled("q", lanes);
     out_.line(own("sum"), "[q] = ", inner_identity(), ";");
     out_.close();
     out_.line("const ", index_, " ", own("stop"), " = ", own("alive"), " ? ", own("end"), " : ",
@@ -300,7 +293,7 @@ void ReductionEmitter::gpu_columns() {
     if (layout_.scattered)
         out_.line(signed_, " ", own("at"), "[", batch, "];");
     const std::string next = join(own("turn"), " + ", b, " * ", own("lines"));
-    each_batch(b, batch);
+    out_.open_unrolled(b, batch);
     out_.line("const ", index_, " ", own("step"), " = ", clamped(next, own("stop")), ";");
     split_axes(own("step"), n, n + m, "_step");
     if (layout_.scattered)
@@ -311,7 +304,7 @@ void ReductionEmitter::gpu_columns() {
     load_batch(b, own("base"), own("low"), own("high"));
     out_.close();
 
-    each_batch(b, batch);
+    out_.open_unrolled(b, batch);
     out_.line("const ", index_, " ", own("step"), " = ", next, ";");
     out_.open("if (", own("step"), " < ", own("stop"), ")");
     out_.line("#pragma unroll");

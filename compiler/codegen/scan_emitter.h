@@ -49,7 +49,6 @@ class ScanEmitter : private FoldEmitter {
     void gpu_rows();
     void gpu_short_rows();
     void gpu_columns();
-    void unroll(const std::string& variable, int count);
     void take_unit();
     void ask_before(const std::string& value, const std::string& step, const std::string& total,
                     const std::string& slot);

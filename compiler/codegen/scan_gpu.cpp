@@ -8,11 +8,6 @@ namespace {
 constexpr int warps = scan_block / 32;
 } // namespace
 
-void ScanEmitter::unroll(const std::string& variable, int count) {
-    out_.line("#pragma unroll");
-    out_.open("for (int ", variable, " = 0; ", variable, " < ", count, "; ++", variable, ")");
-}
-
 // own(unit): this block's tile among all. Blocks take them in the order in which they start, so
 // that whom a block waits for has started. The first blocks join what the others tell.
 void ScanEmitter::take_unit() {
@@ -101,7 +96,7 @@ void ScanEmitter::store_packs(const std::string& slot, const std::string& positi
 // is stored.
 void ScanEmitter::read_values(const std::string& slot) {
     const std::string lane = own("l");
-    unroll(lane, layout_.lanes);
+    out_.open_unrolled(lane, layout_.lanes);
     mapped([&](const OperandRef& ref) {
         return join(pack(ref), slot, "[", access(ref) == Access::repeated ? "0" : lane, "]");
     });
@@ -112,7 +107,7 @@ void ScanEmitter::read_values(const std::string& slot) {
 // The outputs' packs at `slot` from `value`, an expression of own(l).
 void ScanEmitter::write_values(const std::string& slot, const std::string& value) {
     const std::string lane = own("l");
-    unroll(lane, layout_.lanes);
+    out_.open_unrolled(lane, layout_.lanes);
     post_mapped(value, [&](const OperandRef& ref) {
         return join(pack(ref), slot, "[", access(ref) == Access::contiguous ? lane : "0", "]");
     });
@@ -167,7 +162,7 @@ void ScanEmitter::gpu_rows() {
               own("lane"), ";");
     declare_packs(inputs_, join("[", batch, "]"));
     const auto at_pack = [&] {
-        unroll(b, batch);
+        out_.open_unrolled(b, batch);
         out_.line("const ", index_, " ", own("at"), " = ", own("first"), " + ", b, " * 32;");
     };
     at_pack();
@@ -242,7 +237,7 @@ void ScanEmitter::gpu_short_rows() {
               ";");
     declare_packs(inputs_, join("[", batch, "]"));
     const auto each_row = [&] {
-        unroll(b, batch);
+        out_.open_unrolled(b, batch);
         out_.line("const ", index_, " ", own("line"), " = ", own("first"), " + ", b, " * ", rows,
                   ";");
         out_.line("const bool ", own("alive"), " = ", own("within"), " && ", own("line"), " < ",
@@ -316,7 +311,7 @@ void ScanEmitter::gpu_columns() {
     declare_packs(inputs_, join("[", batch, "]"));
     const auto step = join(own("first"), " + ", b);
     out_.open("const auto ", own("load"), " = [&](const ", index_, " ", own("first"), ")");
-    unroll(b, batch);
+    out_.open_unrolled(b, batch);
     out_.line("if (", step, " >= ", own("stop"), ") continue;");
     load_packs(slot, "", own("count"), as_signed(step));
     out_.close();
@@ -335,10 +330,10 @@ void ScanEmitter::gpu_columns() {
         out_.line("const ", index_, " ", own("first"), " = ", first_of_tile, ";");
     }
     out_.line("_type_reduce ", own("values"), "[", batch, "][", lanes, "];");
-    unroll(b, batch);
+    out_.open_unrolled(b, batch);
     read_values(slot);
     out_.open("if (", b, " > 0)");
-    unroll(l, lanes);
+    out_.open_unrolled(l, lanes);
     out_.line(own("values"), slot, "[", l, "] = ", own("join"), "(", own("values"), "[", b,
               " - 1][", l, "], ", own("values"), slot, "[", l, "]);");
     out_.close();
@@ -353,7 +348,7 @@ void ScanEmitter::gpu_columns() {
                                                   " & 1) * ", groups * columns);
     out_.line("quern::Prefix<_type_reduce> ", own("ahead"), "[", lanes, "];");
     out_.line("_type_reduce ", own("total"), "[", lanes, "];");
-    unroll(l, lanes);
+    out_.open_unrolled(l, lanes);
     out_.line(own("total"), "[", l, "] = ", own("values"), "[", batch - 1, "][", l, "];");
     if (shuffled) {
         out_.line(own("total"), "[", l, "] = quern::scan_lanes(", own("total"), "[", l, "], ",
@@ -367,14 +362,14 @@ void ScanEmitter::gpu_columns() {
     if (groups > 1) {
         if (shuffled)
             out_.open("if (", own("lane"), " >= ", 32 - width, ")");
-        unroll(l, lanes);
+        out_.open_unrolled(l, lanes);
         out_.line(own("slots"), "[", base, " + ", l, " * ", groups * width, " + ", mine, " * ",
                   width, " + ", own("column"), "] = ", own("total"), "[", l, "];");
         out_.close();
         if (shuffled)
             out_.close();
         out_.line("__syncthreads();");
-        unroll(l, lanes);
+        out_.open_unrolled(l, lanes);
         out_.line("quern::Prefix<_type_reduce> ", own("before"), " = quern::before_group(",
                   own("slots"), ", ", base, " + ", l, " * ", groups * width, " + ", own("column"),
                   ", ", width, ", ", mine, ", ", groups, ", ", own("total"), "[", l, "], ",
@@ -396,18 +391,18 @@ void ScanEmitter::gpu_columns() {
         out_.close();
         out_.line("__syncthreads();");
         out_.open("if (", own("tile"), " > 0)");
-        unroll(l, lanes);
+        out_.open_unrolled(l, lanes);
         out_.line(own("carry"), "[", l, "].add(", own("slots"), "[", groups * columns, " + ", l,
                   " * ", groups * width, " + ", own("column"), "], ", own("join"), ");");
         out_.close();
         out_.close();
     }
-    unroll(l, lanes);
+    out_.open_unrolled(l, lanes);
     out_.line("quern::Prefix<_type_reduce> ", own("here"), " = ", own("carry"), "[", l, "];");
     out_.line(own("here"), ".add(", own("ahead"), "[", l, "], ", own("join"), ");");
     out_.line(own("ahead"), "[", l, "] = ", own("here"), ";");
     out_.close();
-    unroll(b, batch);
+    out_.open_unrolled(b, batch);
     out_.open("if (", step, " < ", own("stop"), ")");
     declare_packs(outputs_, "");
     write_values("", join(own("ahead"), "[", l, "].before(", own("values"), slot, "[", l, "], ",
@@ -416,7 +411,7 @@ void ScanEmitter::gpu_columns() {
     out_.close();
     out_.close();
     if (!layout_.split) {
-        unroll(l, lanes);
+        out_.open_unrolled(l, lanes);
         out_.line(own("carry"), "[", l, "].add(", own("total"), "[", l, "], ", own("join"), ");");
         out_.close();
     }

@@ -24,6 +24,10 @@ class Writer {
             line(parts..., " {");
         ++depth_;
     }
+    void open_unrolled(std::string_view variable, int count) {
+        line("#pragma unroll");
+        open("for (int ", variable, " = 0; ", variable, " < ", count, "; ++", variable, ")");
+    }
     void close(std::string_view tail = "") {
         --depth_;
         line("}", tail);

@@ -103,18 +103,21 @@ void choose_access(const Nest& nest, const PlanRequest& request, ElementwiseLayo
     }
 }
 
+// Whether packs of so many lanes begin where packs may, of every operand that is moved in packs.
 bool aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout,
              int lanes, int shift) {
     for (int k = 0; k < nest.operands; ++k) {
-        if (layout.access[k] != Access::contiguous || request.operands[k].place)
+        const bool tiled = layout.access[k] == Access::tiled;
+        if ((!tiled && layout.access[k] != Access::contiguous) || request.operands[k].place)
             continue;
         const Operand& operand = request.operands[k];
         const auto chunk =
             std::min<std::uint64_t>(16, static_cast<std::uint64_t>(lanes) * operand.item_bytes);
         if ((operand.address - static_cast<std::uint64_t>(shift) * operand.item_bytes) % chunk)
             return false;
-        for (int d = 0; d + 1 < nest.ndim; ++d)
-            if (static_cast<std::uint64_t>(nest.stride[k][d]) % chunk)
+        const int along = nest.ndim - (tiled ? 2 : 1); // the axis that a pack lies along
+        for (int d = 0; d < nest.ndim; ++d)
+            if (d != along && static_cast<std::uint64_t>(nest.stride[k][d]) % chunk)
                 return false;
     }
     return true;
@@ -211,24 +214,6 @@ int tile_lanes(const Nest& nest, const PlanRequest& request, std::int64_t count)
     return lanes;
 }
 
-// Whether packs of so many lanes of every operand that is moved in packs begin where packs may.
-bool tile_aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout) {
-    for (int k = 0; k < nest.operands; ++k) {
-        const bool tiled = layout.access[k] == Access::tiled;
-        if ((!tiled && layout.access[k] != Access::contiguous) || request.operands[k].place)
-            continue;
-        const Operand& operand = request.operands[k];
-        const std::uint64_t chunk = std::uint64_t{layout.lanes} * operand.item_bytes;
-        if (operand.address % chunk)
-            return false;
-        for (int d = 0; d < nest.ndim; ++d) // apart from the axis that the pack lies along
-            if (d != nest.ndim - (tiled ? 2 : 1) &&
-                static_cast<std::uint64_t>(nest.stride[k][d]) % chunk)
-                return false;
-    }
-    return true;
-}
-
 // A thread's last step takes it as far past the end as the grid is wide.
 void widen_for_last_step(std::int64_t grid_width, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
@@ -246,7 +231,7 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         layout.strategy = Strategy::tile;
         layout.lanes = static_cast<std::uint8_t>(tile_lanes(nest, request, plan.count));
         choose_access(nest, request, layout, true);
-        layout.packed = layout.lanes > 1 && tile_aligned(nest, request, layout);
+        layout.packed = layout.lanes > 1 && aligned(nest, request, layout, layout.lanes, 0);
         plan.steps = tile_count(nest, std::int64_t{tile_extent} * layout.lanes);
         plan.block = tile_block;
         plan.grid = grid_for(plan.steps, 1);

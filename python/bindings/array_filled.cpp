@@ -26,11 +26,11 @@ DType dtype_or(const py::object& dtype, DType otherwise) {
     return dtype.is_none() ? otherwise : to_dtype(dtype);
 }
 
-Array new_array(const py::object& shape, const py::object& dtype, const py::object& order,
+Array new_array(const py::object& shape, DType dtype, const py::object& order,
                 const py::object& device) {
     Device& place = to_device(device);
-    return Array::empty(place, dtype_or(dtype, DType::float64), to_dims(shape),
-                        current_stream(place), layout_of(plain_order(order)));
+    return Array::empty(place, dtype, to_dims(shape), current_stream(place),
+                        layout_of(plain_order(order)));
 }
 
 Array new_like(const Array& model, const py::object& dtype, const py::object& order,
@@ -76,7 +76,7 @@ void add_makers(py::module_& m) {
             name,
             [finish](const py::object& shape, const py::object& dtype, const py::object& order,
                      const py::object& device) {
-                return finish(new_array(shape, dtype, order, device));
+                return finish(new_array(shape, dtype_or(dtype, DType::float64), order, device));
             },
             py::arg("shape"), py::arg("dtype") = py::none(), py::arg("order") = "C", py::kw_only(),
             py::arg("device") = py::none(), doc);
@@ -90,11 +90,8 @@ void add_makers(py::module_& m) {
         "full",
         [](const py::object& shape, const py::object& value, const py::object& dtype,
            const py::object& order, const py::object& device) {
-            Device& place = to_device(device);
             const DType type = dtype.is_none() ? dtype_of_value(value) : to_dtype(dtype);
-            return filled(Array::empty(place, type, to_dims(shape), current_stream(place),
-                                       layout_of(plain_order(order))),
-                          value);
+            return filled(new_array(shape, type, order, device), value);
         },
         py::arg("shape"), py::arg("fill_value"), py::arg("dtype") = py::none(),
         py::arg("order") = "C", py::kw_only(), py::arg("device") = py::none(),

@@ -186,8 +186,6 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
 void put_where(const Array& array, const Array& mask, const Argument& value,
                void (*on_wait)(bool)) {
     require_writable(array);
-    if (mask.size() == 0) // of any shape
-        return;
     const Array seen = broadcast_to(apart_from(mask, array, mask.dtype()), array.shape());
     std::optional<Array> values;
     if (value.kind == ArgType::Kind::array)

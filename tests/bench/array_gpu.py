@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.bench.device import rate
 from tests.bench.floor import Floor
 from tests.bench.measure import Row, Sample, call_us, have
 
@@ -175,22 +176,17 @@ def ufunc_rows(parts: list[str]) -> Iterator[Row]:
             if function.nin == 2:
                 args = (x, quern.full(size, 2, dtype))
             call = partial(function, *args, out=out)
-            sample = call_us(call, quern.synchronize, calls=5, repeats=5)
             yield Row(
                 SECTION,
                 what,
                 "GB/s",
-                sample.map(partial(rate_gbs, moved)),
+                rate(call, quern.synchronize, moved),
                 copy,
                 "copy",
                 ">= 0.93x the copy rate",
                 0.93,
                 higher_is_better=True,
             )
-
-
-def rate_gbs(moved_bytes: int, us: float) -> float:
-    return moved_bytes / us / 1e3
 
 
 def main(parts: list[str]) -> None:
