@@ -53,19 +53,21 @@ def one_process() -> None:
     )
 
 
-def fresh(cache: str, device: str) -> dict[str, float]:
-    """One fresh process against this cache folder."""
+def fresh(
+    cache: str, device: str, module: str = "tests.bench.cold", *words: str
+) -> dict[str, float]:
+    """What a module of the bench measures in one fresh process against this cache folder."""
     environment = dict(os.environ, QUERN_CACHE_DIR=cache, QUERN_DEVICE=device)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.cold"],
+        [sys.executable, "-m", module, *words],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode != 0:
-        raise RuntimeError(f"a cold start failed: {done.stderr.strip().splitlines()[-1:]}")
+        raise RuntimeError(f"{module} failed: {done.stderr.strip().splitlines()[-1:]}")
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 

@@ -4,12 +4,11 @@ before it. `script_rows` runs it in fresh processes.
 """
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
 
+from tests.bench.cold import fresh
 from tests.bench.measure import Row, Sample
 
 SCRIPT = """
@@ -57,36 +56,16 @@ def one_process() -> None:
     print(json.dumps({"ms": took, "compiles": stats["compiles"], "disk_hits": stats["disk_hits"]}))
 
 
-def fresh(cache: str, device: str) -> dict[str, float]:
-    """One fresh process against this cache folder."""
-    environment = dict(os.environ, QUERN_CACHE_DIR=cache, QUERN_DEVICE=device)
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.bench.cold_script",
-            *(["--context"] if device != "cpu" else []),
-        ],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"the script failed: {done.stderr.strip().splitlines()[-1:]}")
-    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
-
-
 def script_rows(
     section: str, device: str, limits: tuple[float, float], repeats: int = 5
 ) -> list[Row]:
     """The script with an empty cache and from disk, in ms."""
+    words = ["--context"] if device != "cpu" else []
     empty, filled = [], []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="quern-bench-") as cache:
-            empty.append(fresh(cache, device))
-            filled.append(fresh(cache, device))
+            empty.append(fresh(cache, device, "tests.bench.cold_script", *words))
+            filled.append(fresh(cache, device, "tests.bench.cold_script", *words))
     note = "a filled cache still compiled" if any(run["compiles"] for run in filled) else ""
     counted = "import quern to the end" if device == "cpu" else "after the context, to the end"
     return [
