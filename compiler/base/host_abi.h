@@ -13,7 +13,7 @@
 
 namespace quern {
 
-inline constexpr std::uint32_t host_abi_version = 4;
+inline constexpr std::uint32_t host_abi_version = 5;
 
 struct HostLaunch {
     std::uint32_t grid[3];
@@ -71,6 +71,7 @@ struct HostRegionCall {
     std::uint32_t first_row,
         last_row;           // the stretch: of rows [first_row, last_row), counted through
     std::uint32_t from, to; // y and z, the threads whose x is in [from, to)
+    std::uint32_t alone;    // 1: the stretch is all there is, and may run ahead through rounds
 };
 // Returns the region that all threads of the stretch run next, or host_see_states where that is not
 // known beforehand and stands in the states.
@@ -96,7 +97,8 @@ struct HostRegionTable {
     std::uint32_t count, frame_bytes, kept_bytes;
     std::uint32_t static_shared_bytes;
     std::uint32_t goes_along_memory; // 1: loops over data are held in step
-    HostRegionEntry regions[1];      // count of them; the first is the kernel's beginning
+    std::uint32_t several_blocks; // neighbours along x run as one; 2: those of one row as one row
+    HostRegionEntry regions[1];   // count of them; the first is the kernel's beginning
 };
 
 } // namespace quern

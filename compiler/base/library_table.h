@@ -41,7 +41,7 @@ inline constexpr std::string_view cuda_remedy =
     "pip install 'quern[cuda13]' (or 'quern[cuda12]' for a driver older than 580), or set "
     "CUDA_PATH to a CUDA toolkit";
 
-inline constexpr std::array<LibraryRow, 12> library_table{{
+inline constexpr std::array<LibraryRow, 13> library_table{{
     {"cuda",
      Place::driver,
      {{{"libcuda.so.1", 0}, {"libcuda.so", 0}}},
@@ -113,6 +113,13 @@ inline constexpr std::array<LibraryRow, 12> library_table{{
      VersionBy::nccl,
      "ncclGetVersion",
      "pip install nvidia-nccl-cu13 (or -cu12); only several GPUs at once need it"},
+    {"nvtx",
+     Place::toolkit,
+     {{{"libnvToolsExt.so.1", 0}, {"libnvToolsExt.so", 0}}},
+     {},
+     VersionBy::text,
+     "", // it has none to tell
+     "pip install nvidia-nvtx-cu12; only profilers that are to show named ranges need it"},
     {"blas",
      Place::system,
      {{{"libopenblas.so.0", 0}, {"libcblas.so.3", 0}, {"libblas.so.3", 0}}},

@@ -69,7 +69,11 @@ bool Disk::folder_is_ours() {
     if (files_.stat(config_.folder.c_str(), &about) != 0) {
         struct stat link {}; // absent is no trouble, a dangling link is
         const int failure = errno;
-        if (failure != ENOENT || files_.lstat(config_.folder.c_str(), &link) == 0)
+        // Anything but a link was made between the two looks, by another process that begins now.
+        const bool dangling = failure == ENOENT &&
+                              files_.lstat(config_.folder.c_str(), &link) == 0 &&
+                              S_ISLNK(link.st_mode);
+        if (failure != ENOENT || dangling)
             trouble("look at", config_.folder, failure);
         return false;
     }

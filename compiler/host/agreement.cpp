@@ -113,10 +113,11 @@ class MeetingPoints {
 } // namespace
 
 Agreement::Agreement(llvm::Function& body, llvm::ArrayRef<llvm::CallInst*> stops,
-                     llvm::ArrayRef<const llvm::Loop*> stepped, const llvm::LoopInfo& loops)
+                     llvm::ArrayRef<const llvm::Loop*> stepped, const llvm::LoopInfo& loops,
+                     bool several_blocks)
     : body_(body), loops_(loops), behind_(body) {
     stepped_.insert(stepped.begin(), stepped.end());
-    find_split_values();
+    find_split_values(several_blocks);
     find_common_blocks(stops);
 }
 
@@ -179,7 +180,9 @@ void Agreement::taint_joins(const llvm::Instruction& branch) {
         joins_.insert(meeting);
 }
 
-void Agreement::find_split_values() {
+void Agreement::find_split_values(bool several_blocks) {
+    if (several_blocks)
+        split_.insert(body_.getArg(first_position + 3));
     for (unsigned axis = 0; axis < 3; ++axis)
         split_.insert(body_.getArg(first_position + axis));
     for (unsigned i = first_position + 12; i < body_.arg_size(); ++i)

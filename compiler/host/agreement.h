@@ -18,9 +18,10 @@ class Agreement {
     // `stops` are the places where threads are held, also those that only keep them in step;
     // `stepped` the loops whose every round is such a place. Threads that leave one wait for the
     // others, and so do those that do not enter: that question is marked guard_mark. `body` is a
-    // thunk with its positions.
+    // thunk with its positions. With `several_blocks` the threads are those of neighbours along x.
     Agreement(llvm::Function& body, llvm::ArrayRef<llvm::CallInst*> stops,
-              llvm::ArrayRef<const llvm::Loop*> stepped, const llvm::LoopInfo& loops);
+              llvm::ArrayRef<const llvm::Loop*> stepped, const llvm::LoopInfo& loops,
+              bool several_blocks);
 
     // The same for every thread that computes it in the same step.
     [[nodiscard]] bool uniform(const llvm::Value* value) const { return !split_.contains(value); }
@@ -34,7 +35,7 @@ class Agreement {
   private:
     bool splits(const llvm::Instruction& instruction) const;
     bool left_apart(const llvm::Value* value, const llvm::BasicBlock* place) const;
-    void find_split_values();
+    void find_split_values(bool several_blocks);
     void find_common_blocks(llvm::ArrayRef<llvm::CallInst*> stops);
     void taint_joins(const llvm::Instruction& branch);
 

@@ -1,6 +1,7 @@
 // A kernel whose threads wait, as the first tier runs it: every thread a fiber of the host driver,
 // which needs the kernel's entry for one thread and the size of a stack.
 #include "compiler/base/host_abi.h"
+#include "compiler/host/own_atomics.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/reach.h"
 #include <llvm/ADT/DenseMap.h>
@@ -83,6 +84,7 @@ void make_fiber_runner(llvm::Module& module, Kernel& kernel) {
     for (auto& argument : runner->args())
         values.push_back(&argument);
     kernel.thunk->setLinkage(llvm::GlobalValue::InternalLinkage);
+    kernel.thunk->addParamAttr(1, llvm::Attribute::get(context, arena_mark));
     values.append({kernel.thunk, build.getInt32(kernel.static_shared_bytes),
                    build.getInt32(stack_bytes(*kernel.thunk, module.getDataLayout()))});
     build.CreateCall(hook, values);

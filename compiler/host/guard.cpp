@@ -79,7 +79,36 @@ llvm::BranchInst* first_branch(llvm::Function& body) {
     return nullptr;
 }
 
+// The index sums themselves, wherever they are: without the no-wrap fact their extensions stay
+// opaque.
+std::vector<llvm::BinaryOperator*> with_other_sums(llvm::Function& body, RowConditions& analysis,
+                                                   std::set<llvm::BinaryOperator*> sums) {
+    for (auto& instruction : llvm::instructions(body))
+        if (sums.size() < 6 && instruction.getOpcode() == Instruction::Add &&
+            instruction.getType()->isIntegerTy(32) && analysis.shape(&instruction) == Shape::linear)
+            analysis.collect(&instruction, sums);
+    std::vector<llvm::BinaryOperator*> all;
+    for (auto& instruction :
+         llvm::instructions(body)) // in the body's order: the same text each time
+        if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
+            sum && sums.contains(sum))
+            all.push_back(sum);
+    return all;
+}
+
 } // namespace
+
+std::optional<RowFacts> find_fork_facts(llvm::Function& body, Value* fork, llvm::Argument* thread_x,
+                                        llvm::Argument* number) {
+    RowConditions analysis(thread_x, number);
+    std::set<llvm::BinaryOperator*> sums;
+    if (!analysis.monotone(fork, true, sums) || !analysis.monotone(fork, false, sums))
+        return std::nullopt;
+    RowFacts facts;
+    facts.fork = fork;
+    facts.sums = with_other_sums(body, analysis, std::move(sums));
+    return facts;
+}
 
 RowFacts find_row_facts(llvm::Function& body, llvm::Argument* thread_x) {
     RowFacts facts;
@@ -96,17 +125,7 @@ RowFacts find_row_facts(llvm::Function& body, llvm::Argument* thread_x) {
             sums = wanted;
         }
     }
-    // The index sums themselves, wherever they are: without the no-wrap fact their extensions stay
-    // opaque.
-    for (auto& instruction : llvm::instructions(body))
-        if (sums.size() < 6 && instruction.getOpcode() == Instruction::Add &&
-            instruction.getType()->isIntegerTy(32) && analysis.shape(&instruction) == Shape::linear)
-            analysis.collect(&instruction, sums);
-    for (auto& instruction :
-         llvm::instructions(body)) // in the body's order: the same text each time
-        if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
-            sum && sums.contains(sum))
-            facts.sums.push_back(sum);
+    facts.sums = with_other_sums(body, analysis, std::move(sums));
     return facts;
 }
 
@@ -147,11 +166,10 @@ Value* wraps(llvm::IRBuilder<>& build, const llvm::BinaryOperator& sum, Value* a
 
 } // namespace
 
-llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
-                               llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x,
-                               llvm::Value* last) {
-    RowCopier front(build, arguments, thread_x, build.getInt32(0)),
-        back(build, arguments, thread_x, last);
+RowAnswer emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
+                            llvm::ArrayRef<llvm::Value*> arguments, llvm::Argument* thread_x,
+                            llvm::Value* first, llvm::Value* last) {
+    RowCopier front(build, arguments, thread_x, first), back(build, arguments, thread_x, last);
     Value* answer = build.getTrue();
     for (auto* sum : facts.sums) {
         auto *low = front.copy(sum), *high = back.copy(sum);
@@ -170,7 +188,10 @@ llvm::Value* emit_row_question(llvm::IRBuilder<>& build, const RowFacts& facts,
             auto* holds = copier->copy(facts.guard->getCondition());
             answer = build.CreateAnd(answer, facts.work_when ? holds : build.CreateNot(holds));
         }
-    return answer;
+    if (!facts.fork)
+        return {answer, nullptr};
+    auto *one = front.copy(facts.fork), *other = back.copy(facts.fork);
+    return {build.CreateAnd(answer, build.CreateICmpEQ(one, other)), one};
 }
 
 } // namespace quern::host

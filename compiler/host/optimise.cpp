@@ -1,6 +1,8 @@
 // LLVM's own pipeline at O2, with glibc's vector mathematics known to the vectoriser, and the
 // object at its end.
+#include "compiler/host/own_atomics.h"
 #include "compiler/host/passes.h"
+#include "compiler/host/seldom.h"
 #include "compiler/host/short_floats.h"
 #include <deque>
 #include <dlfcn.h>
@@ -121,6 +123,7 @@ struct CallsOneAtATime : llvm::PassInfoMixin<CallsOneAtATime> {
             for (const auto& instruction : *block)
                 if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
                     call && call->getCalledFunction() &&
+                    !call->getCalledFunction()->getName().starts_with(seldom_prefix) &&
                     library.isFunctionVectorizable(call->getCalledFunction()->getName()))
                     return true;
         return false;
@@ -312,6 +315,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     const auto level = level_for(program);
     const bool quick = level == llvm::OptimizationLevel::O1;
     program.optimised_at = level.getSpeedupLevel();
+    const SeldomFunctions seldom(module);
     llvm::PassInstrumentationCallbacks before_passes;
     before_passes.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any code) {
         if (const auto* function = llvm::any_cast<const llvm::Function*>(&code);
@@ -333,10 +337,16 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
         });
     builder.registerOptimizerLastEPCallback(
         [&](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            if (!seldom.empty()) {
+                passes.addPass(WriteSeldomFunctions());
+                passes.addPass(llvm::AlwaysInlinerPass(true));
+            }
+            passes.addPass(llvm::createModuleToFunctionPassAdaptor(PlainOwnAtomics()));
             if (!cpu.has("avx512fp16"))
                 passes.addPass(llvm::createModuleToFunctionPassAdaptor(CompareInFloat()));
         });
-    const auto library = library_of(module, cpu);
+    auto library = library_of(module, cpu);
+    seldom.add_to(library);
     functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
     builder.registerModuleAnalyses(modules);
     builder.registerCGSCCAnalyses(graph);

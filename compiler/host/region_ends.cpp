@@ -35,14 +35,15 @@ bool add_ends(Value* state, Ends& ends, int depth = 0) {
            });
 }
 
-bool depends_on_thread(Value* value) {
+bool depends_on_thread(Value* value, bool several_blocks) {
     llvm::SmallPtrSet<Value*, 32> seen = {value};
     llvm::SmallVector<Value*, 32> open = {value};
     while (!open.empty()) {
         auto* next = open.pop_back_val();
         if (auto* argument = llvm::dyn_cast<llvm::Argument>(next)) {
             const unsigned at = argument->getArgNo();
-            if ((at >= first_position && at < first_position + 3) || at == number_at)
+            if ((at >= first_position && at < first_position + (several_blocks ? 4 : 3)) ||
+                at == number_at)
                 return true;
         }
         if (auto* instruction = llvm::dyn_cast<Instruction>(next))
@@ -63,6 +64,32 @@ std::optional<std::uint32_t> offset_of(Value* pointer, const llvm::Function& bod
 
 } // namespace
 
+bool counts_through_blocks(llvm::Function& body) {
+    auto *thread = body.getArg(first_position), *block = body.getArg(first_position + 3),
+         *size = body.getArg(first_position + 6);
+    const auto is = [](Value* user, Instruction::BinaryOps code) {
+        auto* found = llvm::dyn_cast<llvm::BinaryOperator>(user);
+        return found && found->getOpcode() == code ? found : nullptr;
+    };
+    const auto other = [](llvm::BinaryOperator& sum, Value* one) {
+        return sum.getOperand(sum.getOperand(0) == one ? 1 : 0);
+    };
+    for (auto* user : block->users()) {
+        auto* product = is(user, Instruction::Mul);
+        if (!product || other(*product, block) != size)
+            return false;
+        for (auto* next : product->users())
+            if (auto* sum = is(next, Instruction::Add); !sum || other(*sum, product) != thread)
+                return false;
+    }
+    return llvm::all_of(thread->users(), [&](llvm::User* user) {
+        auto* sum = is(user, Instruction::Add);
+        auto* product = sum ? is(other(*sum, thread), Instruction::Mul) : nullptr;
+        return product && llvm::is_contained(product->operands(), block) &&
+               other(*product, block) == size;
+    });
+}
+
 Ends find_ends(llvm::Function& body) {
     Ends ends;
     for (auto& block : body)
@@ -73,32 +100,44 @@ Ends find_ends(llvm::Function& body) {
     return ends;
 }
 
-std::optional<Fork> find_fork(llvm::Function& body) {
+std::optional<Fork> find_fork(llvm::Function& body, bool several_blocks) {
     const Ends ends = find_ends(body);
     if (ends.size() != 2)
         return std::nullopt;
-    RowShapes shapes(body.getArg(first_position), body.getArg(number_at));
-    const auto is_common = [&](Value* condition) {
-        return shapes.shape(condition) == Shape::uniform && !depends_on_thread(condition);
-    };
+    auto *thread_x = body.getArg(first_position), *number = body.getArg(number_at);
+    RowShapes shapes(thread_x, number);
     llvm::SmallVector<llvm::ReturnInst*, 2> returns;
     for (auto& block : body)
         if (auto* leave = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
             returns.push_back(leave);
+    std::optional<Fork> by_rows; // where there is no better one
+    // True when no other need be looked for.
+    const auto consider = [&](Fork fork) {
+        if (shapes.shape(fork.condition) == Shape::uniform &&
+            !depends_on_thread(fork.condition, several_blocks)) {
+            by_rows = fork;
+            return true;
+        }
+        if (!by_rows)
+            fork.row = find_fork_facts(body, fork.condition, thread_x, number);
+        if (fork.row)
+            by_rows = fork;
+        return false;
+    };
     if (returns.size() == 1)
         if (auto* choice = llvm::dyn_cast<llvm::SelectInst>(returns.front()->getReturnValue())) {
             auto* yes = llvm::dyn_cast<llvm::ConstantInt>(choice->getTrueValue());
-            if (!yes || !llvm::isa<llvm::ConstantInt>(choice->getFalseValue()) ||
-                !is_common(choice->getCondition()))
+            if (!yes || !llvm::isa<llvm::ConstantInt>(choice->getFalseValue()))
                 return std::nullopt;
             const bool first = yes->getZExtValue() == ends[0];
-            return Fork{choice->getCondition(), ends[!first], ends[first]};
+            consider({choice->getCondition(), ends[!first], ends[first]});
+            return by_rows;
         }
     // A branch whose sides lead to one end each.
     const llvm::DominatorTree tree(body);
     for (auto& block : body) {
         auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
-        if (!branch || !branch->isConditional() || !is_common(branch->getCondition()))
+        if (!branch || !branch->isConditional())
             continue;
         std::optional<std::uint8_t> behind[2];
         bool parted = true;
@@ -122,14 +161,15 @@ std::optional<Fork> find_fork(llvm::Function& body) {
             see([&](const auto& edge) { return tree.dominates(edge, leave->getParent()); },
                 leave->getReturnValue());
         }
-        if (parted && behind[0] && behind[1] && *behind[0] != *behind[1])
-            return Fork{branch->getCondition(), *behind[0], *behind[1]};
+        if (parted && behind[0] && behind[1] && *behind[0] != *behind[1] &&
+            consider({branch->getCondition(), *behind[0], *behind[1]}))
+            break;
     }
-    return std::nullopt;
+    return by_rows;
 }
 
-llvm::SmallVector<Agreed, 4> take_agreed_stores(llvm::Function& body,
-                                                llvm::ArrayRef<KeptPlace> places) {
+llvm::SmallVector<Agreed, 4>
+take_agreed_stores(llvm::Function& body, llvm::ArrayRef<KeptPlace> places, bool several_blocks) {
     const Ends ends = find_ends(body);
     RowShapes shapes(body.getArg(first_position), body.getArg(number_at));
     std::map<std::uint32_t, llvm::SmallVector<llvm::StoreInst*, 2>> stores;
@@ -140,7 +180,8 @@ llvm::SmallVector<Agreed, 4> take_agreed_stores(llvm::Function& body,
     llvm::SmallVector<Agreed, 4> taken;
     for (auto& [offset, same] : stores) {
         auto* value = same.front()->getValueOperand();
-        if (same.size() > 1 || shapes.shape(value) != Shape::uniform || depends_on_thread(value))
+        if (same.size() > 1 || shapes.shape(value) != Shape::uniform ||
+            depends_on_thread(value, several_blocks))
             continue;
         const auto* end = llvm::find_if(ends, [&, at = offset](std::uint8_t state) {
             return state < places.size() && at >= places[state].offset &&

@@ -1,6 +1,7 @@
 // Where the ways through a region lead, and what its threads agree on there: the latter is written
 // once for all of them, behind the loops over threads.
 #pragma once
+#include "compiler/host/guard.h"
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Function.h>
@@ -8,18 +9,23 @@
 
 namespace quern::host {
 
+// Whether threads use threadIdx.x as blockIdx.x * blockDim.x + threadIdx.x alone.
+bool counts_through_blocks(llvm::Function& body);
+
 // The states that a region's body may return, in rising order; none where they are too many or not
 // known.
 using Ends = llvm::SmallVector<std::uint8_t, 4>;
 Ends find_ends(llvm::Function& body);
 
-// Where all threads of a block are known to come to one of two ends together: `then` where the
-// condition holds, which RowShapes can copy, else `otherwise`.
+// Where threads come to one of two ends: `then` where the condition holds, which RowShapes can
+// copy, else `otherwise`. All threads of a block (or of `several_blocks`) agree on it; or those of
+// a row do as far as `row` says.
 struct Fork {
     llvm::Value* condition = nullptr;
     std::uint8_t then = 0, otherwise = 0;
+    std::optional<RowFacts> row = std::nullopt;
 };
-std::optional<Fork> find_fork(llvm::Function& body);
+std::optional<Fork> find_fork(llvm::Function& body, bool several_blocks);
 
 struct Agreed {
     std::uint8_t end;     // where the threads come to
@@ -34,7 +40,7 @@ struct KeptPlace {
 };
 
 // Takes the stores of such values out of the body.
-llvm::SmallVector<Agreed, 4> take_agreed_stores(llvm::Function& body,
-                                                llvm::ArrayRef<KeptPlace> places);
+llvm::SmallVector<Agreed, 4>
+take_agreed_stores(llvm::Function& body, llvm::ArrayRef<KeptPlace> places, bool several_blocks);
 
 } // namespace quern::host

@@ -87,8 +87,8 @@ Function* with_region_arguments(Function& thunk) {
 
 class Cutter {
   public:
-    Cutter(Function& body, Simplifier& simplifier, const Budget& budget)
-        : body_(body), simplifier_(simplifier), budget_(budget),
+    Cutter(Function& body, Simplifier& simplifier, const Budget& budget, bool several_blocks)
+        : body_(body), simplifier_(simplifier), budget_(budget), several_blocks_(several_blocks),
           data_(body.getParent()->getDataLayout()), build_(body.getContext()) {}
 
     Cutter(const Cutter&) = delete;
@@ -220,7 +220,7 @@ class Cutter {
             if (stop.call->getCalledFunction()->getName() == step_marker)
                 stepped.push_back(loops.getLoopFor(stop.call->getParent()));
         }
-        const Agreement agreement(body_, calls, stepped, loops);
+        const Agreement agreement(body_, calls, stepped, loops, several_blocks_);
         bool in_step = true; // nobody runs ahead between two barriers
         for (auto& stop : stops_)
             in_step &= stop.kind == HostStop::block || agreement.common(stop.call->getParent());
@@ -447,6 +447,7 @@ class Cutter {
     Function& body_;
     Simplifier& simplifier_;
     const Budget& budget_;
+    const bool several_blocks_;
     const llvm::DataLayout& data_;
     llvm::IRBuilder<> build_;
     std::vector<Stop> stops_;
@@ -507,6 +508,23 @@ const char* what_forbids(Function& body) {
     return nullptr;
 }
 
+void find_round(Region& region, std::uint8_t number, bool several_blocks, Simplifier& simplifier) {
+    region.round =
+        make_round(*region.body, region.agreed, region.idle.has_value(), number, several_blocks);
+    if (!region.round || !region.round->goes_on)
+        return;
+    const auto erase = [&](Function& body) {
+        simplifier.forget(body);
+        body.eraseFromParent();
+    };
+    if (region.idle)
+        erase(*region.idle->body);
+    region.idle.reset();
+    erase(*region.body);
+    region.body = region.round->body;
+    region.agreed = region.round->agreed;
+}
+
 } // namespace
 
 Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier, const Budget& budget) {
@@ -517,19 +535,29 @@ Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier, const Budget& bud
         regions.why_not = reason;
     } else {
         simplifier.shape_loops(*body);
-        const bool stepped = step_through_loops(*body);
-        if (kernel.waits || stepped) {
-            Cutter cutter(*body, simplifier, budget);
+        const Steps steps = step_through_loops(*body, !kernel.waits);
+        if (kernel.waits || steps.found) {
+            Cutter cutter(*body, simplifier, budget, steps.several_blocks);
             regions = cutter.cut();
-            regions.stepped = stepped;
+            regions.steps = steps;
             llvm::SmallVector<KeptPlace, 8> places;
             for (const auto& region : regions.list)
                 places.push_back({region.kept_offset, region.kept_bytes});
+            regions.counts_through = steps.several_blocks;
             for (auto& region : regions.list) {
-                region.agreed = take_agreed_stores(*region.body, places);
+                regions.counts_through &= counts_through_blocks(*region.body);
+                region.agreed = take_agreed_stores(*region.body, places, steps.several_blocks);
                 region.idle = find_idle(*region.body, region.body->getArg(first_position),
                                         region.body->getArg(number_at), simplifier);
+                find_round(region, static_cast<std::uint8_t>(&region - regions.list.data()),
+                           steps.several_blocks, simplifier);
             }
+            regions.keeps_nothing = regions.counts_through && regions.frame_bytes == 0 &&
+                                    llvm::all_of(regions.list, [&](const Region& region) {
+                                        const auto fork = find_fork(*region.body, true);
+                                        return region.round || (fork && !fork->row) ||
+                                               find_ends(*region.body).size() == 1;
+                                    });
         }
     }
     simplifier.forget(*body);

@@ -4,6 +4,7 @@
 #include "compiler/host/idle.h"
 #include "compiler/host/program.h"
 #include "compiler/host/region_ends.h"
+#include "compiler/host/round_body.h"
 #include "compiler/host/simplify.h"
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Instructions.h>
@@ -12,8 +13,13 @@ namespace quern::host {
 
 // steps.cpp: the rounds of loops over data, in a body that was simplified and whose loops are in
 // shape, become places where threads are held as well, where this lets a loop over threads go along
-// memory. True when a loop was found.
-bool step_through_loops(llvm::Function& body);
+// memory.
+struct Steps {
+    bool found = false; // such a loop
+    // Threads of blocks side by side along x may run the rounds as those of one block do.
+    bool several_blocks = false;
+};
+Steps step_through_loops(llvm::Function& body, bool maybe_several_blocks);
 
 // By these names the passes know such a place; both are gone when the regions are made. At the
 // first threads of a loop are in step, at the second those that leave it wait for the others.
@@ -25,14 +31,17 @@ struct Region {
     std::uint32_t op = 0, kept_offset = 0, kept_bytes = 0;
     llvm::SmallVector<Agreed, 4> agreed = {}; // what it writes for all threads
     std::optional<Idle> idle = std::nullopt;
+    std::optional<Round> round = std::nullopt;
 };
 
 struct Regions {
     llvm::SmallVector<Region, 8> list; // the first is the kernel's beginning
     std::uint64_t frame_bytes = 0;     // of the threads of a block
     std::uint32_t kept_bytes = 0;
-    bool stepped = false;     // loops over data are held in step
-    std::string why_not = {}; // the list is empty, if that wants a reason
+    Steps steps;
+    bool counts_through = false; // threads know their number in the grid alone, and
+    bool keeps_nothing = false;  // none has anything of its own: a row may be as long as it likes
+    std::string why_not = {};    // the list is empty, if that wants a reason
 };
 
 // regions.cpp: empty when the kernel cannot be cut: it waits in functions of their own, spins, or

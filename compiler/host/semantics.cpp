@@ -57,6 +57,13 @@ Value* to_integer(llvm::IRBuilder<>& build, llvm::CastInst& old) {
         llvm::ConstantFP::get(real, std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits)));
     auto* least =
         llvm::ConstantFP::get(real, is_signed ? -std::ldexp(1.0, static_cast<int>(bits - 1)) : 0.0);
+    if (is_signed && bits == 32 && real->getScalarType()->isDoubleTy()) { // which has both ends
+        auto* most = llvm::ConstantFP::get(real, std::ldexp(1.0, 31) - 1);
+        auto* kept = build.CreateSelect(build.CreateFCmpOGT(value, least), value, least); // NaN too
+        kept = build.CreateSelect(build.CreateFCmpOLT(kept, most), kept, most);
+        auto* result = build.CreateFPToSI(kept, step);
+        return step == type ? result : build.CreateTrunc(result, type);
+    }
     auto* below = build.CreateFCmpOLE(value, least);
     auto* above = build.CreateFCmpOGE(value, limit);
     auto* outside = build.CreateOr(build.CreateOr(below, above), build.CreateFCmpUNO(value, value));

@@ -140,6 +140,11 @@ class Strides {
     llvm::DenseMap<Value*, std::optional<std::int64_t>> known_; // or each use would ask again
 };
 
+// A histogram's way: nobody asks what was there before.
+bool only_counts(const Instruction& instruction) {
+    return llvm::isa<llvm::AtomicRMWInst>(instruction) && instruction.use_empty();
+}
+
 // Whether threads in step touch memory in a row, or all the same place, in nearly all accesses.
 bool goes_along_memory(Loop& loop, llvm::Function& body) {
     const auto& data = body.getParent()->getDataLayout();
@@ -148,7 +153,8 @@ bool goes_along_memory(Loop& loop, llvm::Function& body) {
     for (auto* block : loop.blocks())
         for (auto& instruction : *block) {
             ++size;
-            if (instruction.isAtomic() || instruction.isVolatile() || is_stop(instruction))
+            if ((instruction.isAtomic() && !only_counts(instruction)) || instruction.isVolatile() ||
+                is_stop(instruction))
                 return false;
             if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
                 call && !llvm::isa<llvm::IntrinsicInst>(call) && !call->onlyReadsMemory())
@@ -211,6 +217,17 @@ void split_counters(Loop& loop, const Agreement& agreement) {
     }
 }
 
+// Whether threads leave the loop where their own counter comes to something on which all agree:
+// they have as many rounds as each other, or one less.
+bool ends_alike(const Loop& loop, const Agreement& agreement) {
+    const auto* leave = llvm::dyn_cast<llvm::BranchInst>(loop.getLoopLatch()->getTerminator());
+    const auto* compare = leave && leave->isConditional() && loop.getExitingBlock()
+                              ? llvm::dyn_cast<llvm::ICmpInst>(leave->getCondition())
+                              : nullptr;
+    return compare &&
+           (agreement.uniform(compare->getOperand(0)) || agreement.uniform(compare->getOperand(1)));
+}
+
 struct Cut {
     Loop* loop;
     llvm::BasicBlock* guard = nullptr;   // asks whether a thread enters the loop at all
@@ -240,7 +257,7 @@ CallInst* mark(Instruction* before, const char* name) {
 
 } // namespace
 
-bool step_through_loops(llvm::Function& body) {
+Steps step_through_loops(llvm::Function& body, bool maybe_several_blocks) {
     llvm::DominatorTree tree(body);
     llvm::LoopInfo loops(tree);
     std::vector<Cut> cuts;
@@ -250,14 +267,14 @@ bool step_through_loops(llvm::Function& body) {
             cuts.push_back(with_guard(*loop));
     for (auto& cut : cuts) {
         cut.join = mark(&*cut.meeting->getFirstInsertionPt(), join_marker);
-        auto* way_back =
-            llvm::SplitEdge(cut.loop->getLoopLatch(), cut.loop->getHeader(), &tree, &loops);
-        cut.step = mark(way_back->getTerminator(), step_marker);
+        // Where a round begins, also the first one: the body then stands in one region only.
+        cut.step = mark(&*cut.loop->getHeader()->getFirstInsertionPt(), step_marker);
         if (cut.guard)
             cut.guard->getTerminator()->setMetadata(guard_mark,
                                                     llvm::MDNode::get(body.getContext(), {}));
     }
     // Only where every thread comes: else who is in step with whom would depend on the run.
+    bool several_blocks = maybe_several_blocks && body.getArg(1)->use_empty();
     for (bool changed = true; changed && !cuts.empty();) {
         changed = false;
         llvm::SmallVector<CallInst*, 16> stops;
@@ -267,14 +284,24 @@ bool step_through_loops(llvm::Function& body) {
         llvm::SmallVector<const Loop*, 4> stepped;
         for (auto& cut : cuts)
             stepped.push_back(cut.loop);
-        const Agreement agreement(body, stops, stepped, loops);
+        const Agreement agreement(body, stops, stepped, loops, several_blocks);
+        const auto comes_together = [&](const Cut& cut) {
+            return agreement.common(cut.loop->getHeader()) &&
+                   agreement.common(cut.join->getParent());
+        };
+        if (several_blocks && !llvm::all_of(cuts, [&](const Cut& cut) {
+                return comes_together(cut) && ends_alike(*cut.loop, agreement);
+            })) {
+            several_blocks = false;
+            changed = true;
+            continue;
+        }
         bool warps_apart = false;
         for (auto* stop : stops)
             warps_apart |= stop->getCalledFunction()->getName() == "__quern_sync_warp" &&
                            !agreement.common(stop->getParent());
         std::erase_if(cuts, [&](Cut& cut) {
-            const bool good = !warps_apart && agreement.common(cut.loop->getHeader()) &&
-                              agreement.common(cut.join->getParent());
+            const bool good = !warps_apart && comes_together(cut);
             if (!good) {
                 cut.step->eraseFromParent();
                 cut.join->eraseFromParent();
@@ -288,7 +315,7 @@ bool step_through_loops(llvm::Function& body) {
             for (auto& cut : cuts)
                 split_counters(*cut.loop, agreement);
     }
-    return !cuts.empty();
+    return {!cuts.empty(), several_blocks && !cuts.empty()};
 }
 
 } // namespace quern::host

@@ -2,6 +2,7 @@
 // the inner loop: LLVM's vectoriser works on that one. A row whose bounds check holds throughout
 // runs a copy without the check.
 #include "compiler/host/guard.h"
+#include "compiler/host/own_atomics.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/regions.h"
 #include "compiler/host/simplify.h"
@@ -70,6 +71,7 @@ class Runner {
             runner_->addDereferenceableParamAttr(1, kernel.args_bytes);
         runner_->addParamAttr(1, llvm::Attribute::getWithAlignment(context_, args_align));
         runner_->addDereferenceableParamAttr(0, sizeof(HostLaunch));
+        runner_->addParamAttr(4, llvm::Attribute::get(context_, arena_mark));
     }
 
     // Without a simplifier the threads run as plain calls.
@@ -180,7 +182,8 @@ class Runner {
         auto* count = value(block_size_at, 0);
         if (quick) {
             auto* last = build_.CreateSub(count, build_.getInt32(1), "", true, true);
-            auto* question = emit_row_question(build_, facts, values_, thread_x, last);
+            auto* question =
+                emit_row_question(build_, facts, values_, thread_x, build_.getInt32(0), last).sure;
             auto *full = block("full_row"), *part = block("part_row");
             build_.CreateCondBr(question, full, part);
             build_.SetInsertPoint(full);

@@ -3,6 +3,7 @@
 
 #include "compiler/base/error.h"
 #include "runtime/device/faults.h"
+#include "runtime/device/waits.h"
 #include "runtime/driver/check.h"
 
 #include <atomic>
@@ -56,6 +57,7 @@ Device::~Device() {
 }
 
 void Device::synchronize() const {
+    check_may_wait();
     make_current();
     check(api(), api().cuCtxSynchronize(), "wait for ", name_);
     throw_fault(*this);

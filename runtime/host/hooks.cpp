@@ -13,6 +13,8 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <immintrin.h>
+#include <sched.h>
 
 namespace quern::host {
 
@@ -42,6 +44,15 @@ extern "C" {
 }
 void* quern_host_aligned_new(std::size_t bytes, std::size_t alignment) {
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+// Until another thread has written the word; it is at work on what comes before.
+void quern_host_wait_for(const unsigned* word) {
+    constexpr int patience = 1000; // rounds before others get the processor
+    for (int round = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) == 0; ++round)
+        if (round < patience)
+            _mm_pause();
+        else
+            sched_yield();
 }
 [[noreturn]] void quern_host_trap() { leave_kernel(CUDA_ERROR_LAUNCH_FAILED); }
 // Where a function that could not be inlined finds its thread: twelve 32-bit numbers (threadIdx,
@@ -78,6 +89,7 @@ const auto& hooks() {
         Hook{"_ZdlPvmSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
         Hook{"_ZdaPvmSt11align_val_t", reinterpret_cast<void*>(&std::free), false},
         Hook{"__quern_trap", reinterpret_cast<void*>(&quern_host_trap), true},
+        Hook{"__quern_wait_for", reinterpret_cast<void*>(&quern_host_wait_for), false},
         Hook{"__quern_context", reinterpret_cast<void*>(&quern_host_context), false},
         Hook{"__quern_texture_row", reinterpret_cast<void*>(&quern_host_texture_row), true},
         Hook{"__quern_texture_fetch", reinterpret_cast<void*>(&quern_host_texture_fetch), true},

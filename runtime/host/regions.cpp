@@ -20,6 +20,7 @@ namespace quern::host {
 namespace {
 
 constexpr unsigned most_threads = 1024;
+constexpr unsigned most_in_a_row = 16384; // of those that keep nothing
 constexpr unsigned most_side_by_side = 32;
 constexpr unsigned places = 8, stagger = 512; // bytes
 constexpr std::size_t near_bytes = 2
@@ -46,14 +47,15 @@ class RegionBlock {
     // False when there is no memory for it. `shared` is null for a block that brings its own;
     // blocks side by side have different places, so that their frames do not meet in the cache.
     bool prepare(const HostLaunch& launch, const void* args, void* shared,
-                 const HostRegionTable& table, unsigned place) noexcept {
+                 const HostRegionTable& table, unsigned place, bool alone) noexcept {
         if (!frame_.reserve(table.frame_bytes + std::size_t{places} * stagger) ||
-            !kept_.reserve(2 * std::size_t{table.kept_bytes} + 64) ||
+            !kept_.reserve(3 * std::size_t{table.kept_bytes} + 64) ||
             (shared == nullptr && !shared_.reserve(shared_bytes_opt_in)))
             return false;
         table_ = &table;
         args_ = args;
-        threads_ = launch.block[0] * launch.block[1] * launch.block[2];
+        rows_ = launch.block[1] * launch.block[2];
+        alone_ = alone;
         ready_.fill(false);
         call_.shared = shared != nullptr ? shared : shared_.start;
         call_.frame = frame_.start + place % places * stagger;
@@ -69,14 +71,64 @@ class RegionBlock {
         return true;
     }
 
-    // Returns where all threads of the block are then: a region, host_thread_done, or
+    // How many blocks from this one on, of `left`, run as one: neighbours along x.
+    [[nodiscard]] unsigned count_as_one(std::uint64_t number, std::uint64_t left) const noexcept {
+        if (table_->several_blocks == 0)
+            return 1;
+        const unsigned most =
+            table_->several_blocks == 3 && rows_ == 1 ? most_in_a_row : most_threads;
+        const std::uint64_t fit = most / (rows_ * call_.block_size[0]);
+        const std::uint64_t to_edge = call_.grid_size[0] - number % call_.grid_size[0];
+        return static_cast<unsigned>(std::min({fit, to_edge, left}));
+    }
+
+    // Runs that many to their end.
+    void run(std::uint64_t number, unsigned blocks, int& status) noexcept {
+        auto state = begin(number, blocks);
+        if (threads_ <= most_threads)
+            return finish(state, status);
+        std::uint32_t from = 0;
+        while (state != host_see_states) {
+            if (state == host_thread_done)
+                return;
+            from = state;
+            state = go_on(state, status);
+        }
+        // Not all take one way from there: in parts that may part.
+        auto *keep = kept_.start + table_->kept_bytes, *saved = keep + table_->kept_bytes;
+        std::memcpy(saved, keep, table_->kept_bytes);
+        const unsigned share = most_threads / call_.block_size[0];
+        for (unsigned first = 0; first < blocks; first += share) {
+            const unsigned count = std::min(share, blocks - first);
+            if (from == 0) {
+                finish(begin(number + first, count), status);
+                continue;
+            }
+            place(number + first, count);
+            std::memcpy(keep, saved, table_->kept_bytes);
+            finish(go_on(from, status), status);
+        }
+    }
+
+    // Returns where all threads of the blocks are then: a region, host_thread_done, or
     // host_see_states.
-    std::uint32_t begin(std::uint64_t number) noexcept {
+    std::uint32_t begin(std::uint64_t number, unsigned blocks) noexcept {
+        place(number, blocks);
+        return run_all(table_->regions[0]);
+    }
+
+    void place(std::uint64_t number, unsigned blocks) noexcept {
         const auto& grid = call_.grid_size;
+        all_rows_ = blocks * rows_;
+        threads_ = all_rows_ * call_.block_size[0];
         call_.block[0] = static_cast<std::uint32_t>(number % grid[0]);
         call_.block[1] = static_cast<std::uint32_t>(number / grid[0] % grid[1]);
         call_.block[2] = static_cast<std::uint32_t>(number / grid[0] / grid[1]);
-        return run_all(table_->regions[0]);
+    }
+
+    void finish(std::uint32_t state, int& status) noexcept {
+        while (state != host_thread_done)
+            state = go_on(state, status);
     }
 
     // The same, from there on. Sets `status` when they can never meet.
@@ -109,8 +161,9 @@ class RegionBlock {
     // Returns what the region returns; the states are known only where it says so.
     std::uint32_t run_all(const HostRegionEntry& region) noexcept {
         call_.first_row = call_.from = 0;
-        call_.last_row = call_.block_size[1] * call_.block_size[2];
-        call_.to = call_.block_size[0];
+        call_.last_row = table_->several_blocks >= 2 && rows_ == 1 ? 1 : all_rows_;
+        call_.to = threads_ / call_.last_row;
+        call_.alone = alone_;
         return region.run(&call_, args_);
     }
 
@@ -120,6 +173,7 @@ class RegionBlock {
         call_.last_row = row + rows;
         call_.from = from;
         call_.to = to;
+        call_.alone = 0;
         const std::uint32_t state = region.run(&call_, args_);
         if (state == host_see_states)
             return;
@@ -263,7 +317,8 @@ class RegionBlock {
 
     const HostRegionTable* table_ = nullptr;
     const void* args_ = nullptr;
-    unsigned threads_ = 0;
+    unsigned rows_ = 0, all_rows_ = 0, threads_ = 0; // of a block, and of all that run as one
+    bool alone_ = false;                             // no other blocks run side by side
     HostRegionCall call_{};
     Bytes frame_, kept_, shared_;
     WarpMeeting meeting_;
@@ -277,7 +332,7 @@ thread_local std::array<std::unique_ptr<RegionBlock>, most_side_by_side> worker_
 // Blocks whose loops go along memory in steps take their steps side by side: together they touch
 // longer stretches of it. As many as have their own memory near.
 unsigned count_side_by_side(const HostLaunch& launch, const HostRegionTable& table) noexcept {
-    if (table.goes_along_memory == 0)
+    if (table.goes_along_memory == 0 || table.several_blocks != 0)
         return 1;
     const std::size_t threads = launch.block[0] * launch.block[1] * launch.block[2];
     const std::size_t each = table.static_shared_bytes + launch.shared_bytes +
@@ -288,7 +343,7 @@ unsigned count_side_by_side(const HostLaunch& launch, const HostRegionTable& tab
 void run_side_by_side(std::uint64_t first, unsigned count) {
     std::array<std::uint32_t, most_side_by_side> states;
     for (unsigned i = 0; i < count; ++i)
-        states[i] = worker_blocks[i]->begin(first + i);
+        states[i] = worker_blocks[i]->begin(first + i, 1);
     int status = 0;
     for (bool more = true; more;) {
         more = false;
@@ -313,15 +368,17 @@ extern "C" void quern_host_run_regions(const HostLaunch* launch, const void* arg
         auto& block = worker_blocks[i];
         if (!block)
             block.reset(new (std::nothrow) RegionBlock);
-        if (!block || !block->prepare(*launch, args, i == 0 ? shared : nullptr, *table, i))
+        if (!block ||
+            !block->prepare(*launch, args, i == 0 ? shared : nullptr, *table, i, wide == 1))
             leave_kernel(CUDA_ERROR_OUT_OF_MEMORY);
     }
     int status = 0;
     if (wide == 1)
-        for (std::uint64_t number = first; number < last; ++number) {
+        for (std::uint64_t number = first; number < last;) {
             auto& block = *worker_blocks[0];
-            for (auto state = block.begin(number); state != host_thread_done;)
-                state = block.go_on(state, status);
+            const unsigned blocks = block.count_as_one(number, last - number);
+            block.run(number, blocks, status);
+            number += blocks;
             if (status != 0)
                 leave_kernel(status);
         }

@@ -34,6 +34,23 @@ void plain_exp(const float* __restrict x, float* __restrict z, int n) {
         z[i] = expf(x[i]);
 }
 
+void plain_saxpy(const float* __restrict x, float* __restrict y, float a, int n) {
+    for (int i = 0; i < n; ++i)
+        y[i] = a * x[i] + y[i];
+}
+
+float plain_dot(const float* x, const float* y, int n) {
+    float sum = 0;
+    for (int i = 0; i < n; ++i)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+void plain_histogram(const unsigned char* __restrict x, int* __restrict counts, int n) {
+    for (int i = 0; i < n; ++i)
+        ++counts[x[i]];
+}
+
 float plain_sum(const float* x, int n) {
     float sum = 0;
     for (int i = 0; i < n; ++i)

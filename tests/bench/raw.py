@@ -206,7 +206,7 @@ def element_rows(sides: Sides) -> list[Row]:
     rows = []
     for what, text, name, blocks, plain, args, oracle, limit in (
         ("z = x + y", kernels.ADD, "add", N // 256, add, (x, y), a + b, 0.9),
-        ("z = x + y, grid-stride", kernels.ADD_STRIDE, "add_stride", 256, add, (x, y), a + b, None),
+        ("z = x + y, grid-stride", kernels.ADD_STRIDE, "add_stride", 256, add, (x, y), a + b, 0.9),
         ("z = expf(x)", kernels.EXP, "power", N // 256, power, (x,), np.exp(a), 0.9),
         (
             "z = expf(x), grid-stride",
@@ -216,7 +216,7 @@ def element_rows(sides: Sides) -> list[Row]:
             power,
             (x,),
             np.exp(a),
-            None,
+            0.9,
         ),
     ):
         calls = sides.both(text, name, (blocks,), (256,), *args, z, np.int32(N))
@@ -240,6 +240,86 @@ def element_rows(sides: Sides) -> list[Row]:
     return rows
 
 
+def stride_rows(sides: Sides) -> list[Row]:
+    """Kernels whose threads go through their data with strides, and keep something or change what they read."""
+    import quern
+
+    random = np.random.default_rng(5)
+    a, b = random.random((2, N), np.float32)
+    letters = random.integers(0, 256, N, np.uint8)
+    x, y, text = quern.asarray(a), quern.asarray(b), quern.asarray(letters)
+    sums, counts = quern.zeros(256, np.float32), quern.zeros(256, np.int32)
+    own, factor = quern.asarray(b), np.float32(0.25)
+    n = np.int32(N)
+
+    def fill(array: Any, value: Any) -> Call:
+        return lambda: array.fill(value)
+
+    def restore() -> None:
+        as_numpy(own)[:] = b
+
+    def saxpy_is_right(_: Call) -> None:
+        np.testing.assert_allclose(as_numpy(own), 0.25 * a + b, rtol=1e-5)
+
+    def dot_is_right(call: Call) -> None:
+        if call is not plain_dot:
+            wanted = np.dot(a.astype(np.float64), b)
+            np.testing.assert_allclose(as_numpy(sums).sum(dtype=np.float64), wanted, rtol=1e-4)
+
+    def histogram_is_right(_: Call) -> None:
+        np.testing.assert_array_equal(as_numpy(counts), np.bincount(letters, minlength=256))
+
+    plain_dot = sides.c("plain_dot", as_numpy(x), as_numpy(y), N)
+    rows = []
+    for what, kernel, name, args, plain, prepare, check in (
+        (
+            "y = a x + y",
+            kernels.SAXPY_STRIDE,
+            "saxpy_stride",
+            (x, own, factor, n),
+            sides.c("plain_saxpy", as_numpy(x), as_numpy(own), ctypes.c_float(0.25), N),
+            restore,
+            saxpy_is_right,
+        ),
+        (
+            "dot product",
+            kernels.DOT_STRIDE,
+            "dot_stride",
+            (x, y, sums, n),
+            plain_dot,
+            fill(sums, 0),
+            dot_is_right,
+        ),
+        (
+            "histogram of bytes",
+            kernels.HISTOGRAM_STRIDE,
+            "histogram_stride",
+            (text, counts, n),
+            sides.c("plain_histogram", as_numpy(text), as_numpy(counts), N),
+            fill(counts, 0),
+            histogram_is_right,
+        ),
+    ):
+        calls = sides.both(kernel, name, (256,), (256,), *args)
+        calls[sides.c_name] = plain
+        for call in calls.values():
+            prepare()
+            call()
+            check(call)
+        rows.append(
+            row(
+                f"{what}, grid-stride, 2^24",
+                "Melem/s",
+                calls,
+                lambda us: N / us,
+                sides.c_name,
+                faster_is_more=True,
+                note=sides.without,
+            )
+        )
+    return rows
+
+
 def main() -> None:
     sides = Sides()
     for rows in (
@@ -247,6 +327,7 @@ def main() -> None:
         lambda: tree_rows(sides),
         lambda: barrier_rows(sides),
         lambda: element_rows(sides),
+        lambda: stride_rows(sides),
         use_rows,
         start_rows,
     ):

@@ -13,6 +13,7 @@ CUDA = r"""
 #define WIDE blockDim.x
 #define GRID gridDim.x
 #define EXP expf
+#define COUNT(place, by) atomicAdd(place, by)
 """
 OPENCL = r"""
 #define KERNEL __kernel void
@@ -26,6 +27,7 @@ OPENCL = r"""
 #define WIDE (int)get_local_size(0)
 #define GRID (int)get_num_groups(0)
 #define EXP exp
+#define COUNT(place, by) atomic_add(place, by)
 """
 
 ADD = r"""
@@ -48,6 +50,35 @@ KERNEL power(GLOBAL const float* x, GLOBAL float* z, int n) {
 EXP_STRIDE = r"""
 KERNEL power_stride(GLOBAL const float* x, GLOBAL float* z, int n) {
     for (int i = BX * WIDE + TX; i < n; i += GRID * WIDE) z[i] = EXP(x[i]);
+}
+"""
+SAXPY_STRIDE = r"""
+KERNEL saxpy_stride(GLOBAL const float* x, GLOBAL float* y, float a, int n) {
+    for (int i = BX * WIDE + TX; i < n; i += GRID * WIDE) y[i] = a * x[i] + y[i];
+}
+"""
+DOT_STRIDE = r"""
+KERNEL dot_stride(GLOBAL const float* x, GLOBAL const float* y, GLOBAL float* sums, int n) {
+    LOCAL float kept[256];
+    float sum = 0;
+    for (int i = BX * 256 + TX; i < n; i += GRID * 256) sum += x[i] * y[i];
+    kept[TX] = sum;
+    BARRIER;
+    for (int step = 128; step > 0; step /= 2) {
+        if (TX < step) kept[TX] += kept[TX + step];
+        BARRIER;
+    }
+    if (TX == 0) sums[BX] = kept[0];
+}
+"""
+HISTOGRAM_STRIDE = r"""
+KERNEL histogram_stride(GLOBAL const unsigned char* x, GLOBAL int* counts, int n) {
+    LOCAL int own[256];
+    own[TX] = 0;
+    BARRIER;
+    for (int i = BX * 256 + TX; i < n; i += GRID * 256) COUNT(&own[x[i]], 1);
+    BARRIER;
+    COUNT(&counts[TX], own[TX]);
 }
 """
 PRODUCT = r"""

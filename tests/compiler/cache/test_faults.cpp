@@ -289,6 +289,31 @@ TEST_F(Hostile, ReadOnlyCacheServesWithoutAWarning) {
     EXPECT_THROW(cache.clear(), Error);
 }
 
+TEST_F(Hostile, AnotherProcessBeginsAtAnyCall) {
+    const auto counted = [&](Faults& faults) {
+        CacheConfig with = config();
+        with.files = faults.table();
+        return with;
+    };
+    Faults none;
+    {
+        Cache cache(counted(none));
+        ASSERT_TRUE(scenario(cache));
+    }
+    for (int n = 0; n < none.calls; ++n) {
+        fs::remove_all(folder_);
+        Faults faults;
+        faults.fail_at = n;
+        faults.instead = [&] {
+            Cache other(config());
+            EXPECT_TRUE(scenario(other));
+        };
+        Cache cache(counted(faults));
+        EXPECT_TRUE(scenario(cache));
+        EXPECT_EQ(cache.take_warning(), "") << "begun at call " << n << ", " << faults.failed;
+    }
+}
+
 TEST_F(Hostile, SixteenProcessesOnOneColdCache) {
     constexpr int processes = 16, kernels = 24;
     int gate[2];

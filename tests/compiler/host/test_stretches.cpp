@@ -134,5 +134,77 @@ TEST_P(Stretches, BlocksThatStrideWithSharedMemory) {
         }
 }
 
+// Blocks that run as one row: the round in which threads part lies anywhere in it, and n anywhere
+// up to the counter's end, where the next index would wrap.
+TEST_P(Stretches, GridStridesInLongRows) {
+    const DriverProgram program(
+        source(R"(extern "C" __global__ void fill(unsigned char* y, int first, int n, int step) {
+        for (int i = first + (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n; i += step)
+            y[i - first] += 1 + i % 7;
+    }
+    extern "C" __global__ void spread(unsigned* y, unsigned n) {
+        for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+            y[i] = i ^ 0x55;
+    })"));
+    std::mt19937 engine(7);
+    const auto draw = [&](int low, int high) {
+        return std::uniform_int_distribution<int>(low, high)(engine);
+    };
+    for (int launch = 0; launch < 60; ++launch) {
+        const auto blocks = static_cast<unsigned>(draw(1, 90));
+        const unsigned threads = std::vector{1U, 33U, 64U, 256U, 1000U}[launch % 5];
+        const int all = static_cast<int>(blocks * threads);
+        const int step = launch % 3 ? all : all + draw(0, 50);
+        const int first = launch % 4 ? draw(-all, all) : 2147483647 - 4 * all - 100;
+        const int count = draw(0, 3 * all);
+        std::vector<unsigned char> y(static_cast<std::size_t>(count)), expected(y);
+        for (int k = 0; k < count; ++k)
+            if (k % step < all)
+                expected[static_cast<std::size_t>(k)] =
+                    static_cast<unsigned char>(1 + (first + k) % 7);
+        ASSERT_EQ(
+            program.launch("fill", {{blocks}, {threads}, 0}, y.data(), first, first + count, step),
+            CUDA_SUCCESS);
+        ASSERT_EQ(y, expected) << blocks << " x " << threads << ", " << first << " + " << count;
+        std::vector<unsigned> z(static_cast<std::size_t>(count), 1);
+        ASSERT_EQ(program.launch("spread", {{blocks}, {threads}, 0}, z.data(), count),
+                  CUDA_SUCCESS);
+        for (unsigned k = 0; k < z.size(); ++k)
+            ASSERT_EQ(z[k], k ^ 0x55U);
+    }
+}
+
+// Nobody else is there while a block counts in its shared memory: whatever the operation.
+TEST_P(Stretches, AtomicsOnSharedMemory) {
+    const DriverProgram program(
+        source(R"(extern "C" __global__ void count(const int* x, int* y, int n) {
+        __shared__ int kept[4];
+        __shared__ float sum;
+        __shared__ unsigned long long most;
+        if (threadIdx.x == 0) kept[0] = kept[1] = kept[2] = 0, kept[3] = -1, sum = 0, most = 0;
+        __syncthreads();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+            atomicAdd(&kept[x[i] & 1], 1);
+            atomicAdd(&sum, (float)x[i]);
+            atomicMax(&most, (unsigned long long)x[i]);
+            if (atomicCAS(&kept[3], -1, i) == -1) atomicExch(&kept[2], x[i]);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0)
+            y[0] = kept[0], y[1] = kept[1], y[2] = kept[2] - x[kept[3]], y[3] = (int)sum, y[4] = (int)most;
+    })"));
+    for (const int n : {1, 31, 500}) {
+        const auto x = random_ints(static_cast<std::size_t>(n), 9, 0, 99);
+        std::vector<int> y(5), expected(5);
+        for (const int value : x) {
+            ++expected[static_cast<std::size_t>(value & 1)];
+            expected[3] += value;
+            expected[4] = std::max(expected[4], value);
+        }
+        ASSERT_EQ(program.launch("count", {{1}, {128}, 0}, x.data(), y.data(), n), CUDA_SUCCESS);
+        ASSERT_EQ(y, expected) << n;
+    }
+}
+
 } // namespace
 } // namespace quern::test

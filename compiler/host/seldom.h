@@ -1,0 +1,33 @@
+// Functions that few elements of a loop need: __quern_seldom_NAME(usual, operands..., wanted) of
+// the prelude is `usual` where `wanted` is false. A loop of vectors asks once for all lanes of a
+// vector, and calls it only where one wants it.
+#pragma once
+#include <deque>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/PassManager.h>
+#include <string>
+
+namespace quern::host {
+
+inline constexpr llvm::StringRef seldom_prefix = "__quern_seldom_";
+
+// Tells the vectoriser that these functions of a module come in vectors. Must live as long as the
+// library is used.
+class SeldomFunctions {
+  public:
+    explicit SeldomFunctions(llvm::Module& module);
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
+    void add_to(llvm::TargetLibraryInfoImpl& library) const;
+
+  private:
+    std::deque<std::string> texts_; // VecDesc looks at these: they must not move
+    std::vector<llvm::VecDesc> rows_;
+};
+
+// After the vectoriser: writes the bodies of those that it called. All are to be inlined then.
+struct WriteSeldomFunctions : llvm::PassInfoMixin<WriteSeldomFunctions> {
+    static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&);
+    static bool isRequired() { return true; }
+};
+
+} // namespace quern::host

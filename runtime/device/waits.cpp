@@ -1,0 +1,22 @@
+// One flag per thread.
+#include "runtime/device/waits.h"
+
+#include <utility>
+
+namespace quern {
+namespace {
+
+thread_local bool waits_allowed = true;
+
+} // namespace
+
+bool allow_waits(bool allowed) noexcept { return std::exchange(waits_allowed, allowed); }
+
+void check_may_wait() {
+    if (!waits_allowed)
+        throw WaitForbidden(
+            ErrorKind::runtime,
+            "this call waits for the device, which quern.x.allow_synchronize(False) forbids");
+}
+
+} // namespace quern
