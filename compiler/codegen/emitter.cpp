@@ -80,8 +80,10 @@ void ElementwiseEmitter::kernel_head() {
     std::string list = kernel_params(spec_, signature_, variant_.raw, q_);
     if (spec_.facts.uses_ind)
         list += join("const CIndexer<", int{layout_.ndim}, "> ", own("indexer"), ", ");
-    out_.open("extern \"C\" __global__ void ", spec_.name, "(", list, "const ", own("nest_type"),
-              " ", own("nest"), ")");
+    const int blocks = tile_blocks();
+    out_.open("extern \"C\" __global__ void ",
+              blocks > 0 ? join("__launch_bounds__(", tile_block, ", ", blocks, ") ") : "",
+              spec_.name, "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
     if (spec_.facts.uses_ind)
         out_.line("CIndexer<", int{layout_.ndim}, "> _ind = ", own("indexer"), ";");
     if (spec_.facts.uses_n)

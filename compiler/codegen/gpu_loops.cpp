@@ -134,13 +134,30 @@ void ElementwiseEmitter::scattered_loop() {
 }
 
 // Operands whose fast axis is the tile's other one are read along it, and turned in shared memory.
+// Blocks of tiles that a multiprocessor is to hold at a time, where the body is a short expression:
+// so many bytes are in flight as its threads' registers allow, which toolchains do not count on by
+// themselves. 0: theirs to choose, as where bytes are put together or elements go one by one, which
+// takes registers of its own.
+int ElementwiseEmitter::tile_blocks() const {
+    if (layout_.strategy != Strategy::tile || layout_.lanes > (layout_.packed ? 2 : 1) ||
+        spec_.operation.find_first_of("({;") != std::string::npos)
+        return 0;
+    constexpr int most = 8, spare = 16, registers = 65536 / tile_block;
+    const int elements = tile_extent * layout_.lanes / (tile_block / tile_extent) * layout_.lanes;
+    int held = 0;
+    for (const OperandRef& ref : operands_)
+        held += elements * static_cast<int>(row(signature_.params[ref.param].dtype).bytes) / 4;
+    return std::min(most, registers / (spare + held));
+}
+
 void ElementwiseEmitter::tile_loop() {
     const int inner = layout_.ndim - 1, lanes = layout_.lanes, extent = tile_extent * lanes,
               rows = tile_block / tile_extent, rounds = extent / rows;
     const std::string limit_q = nest(axis_name("extent", inner - 1)),
                       limit_p = nest(axis_name("extent", inner)), round = own("round"),
                       lane = own("lane"), turn = join(own("line"), " + ", round, " * ", rows),
-                      along = join(own("column"), " + ", lane);
+                      along = join(own("column"), " + ", lane,
+                                   layout_.packed ? "" : join(" * ", tile_extent));
     const auto is_tiled = [&](const OperandRef& ref) { return access(ref) == Access::tiled; };
     const auto held = [&](const OperandRef& ref) { // in registers, by rounds and lanes
         return !param(ref).place && (is_tiled(ref) || loaded(ref) || stored(ref));
@@ -158,14 +175,13 @@ void ElementwiseEmitter::tile_loop() {
             out_.line("alignas(16) __shared__ ", type(ref), " ", tile(ref), "[", places(ref),
                       "::count];");
     out_.line("const ", index_, " ", own("column"), " = threadIdx.x % ", tile_extent,
-              lanes > 1 ? join(" * ", lanes) : "", ", ", own("line"), " = threadIdx.x / ",
+              layout_.packed ? join(" * ", lanes) : "", ", ", own("line"), " = threadIdx.x / ",
               tile_extent, ";");
     out_.open("for (", index_, " ", own("tile"), " = blockIdx.x; ", own("tile"), " < ",
               nest("steps"), "; ", own("tile"), " += gridDim.x)");
     locate_tile(extent);
-    if (layout_.packed)
-        out_.line("const bool ", own("whole"), " = ", own("high"), " + ", extent, " <= ", limit_q,
-                  " && ", own("low"), " + ", extent, " <= ", limit_p, ";");
+    out_.line("const bool ", own("whole"), " = ", own("high"), " + ", extent, " <= ", limit_q,
+              " && ", own("low"), " + ", extent, " <= ", limit_p, ";");
     for (const OperandRef& ref : operands_) {
         out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ",
                   outer(ref), ";");
@@ -196,12 +212,22 @@ void ElementwiseEmitter::tile_loop() {
     const auto in_packs = [&](const OperandRef& ref) {
         return layout_.packed && (is_tiled(ref) || access(ref) == Access::contiguous);
     };
+    // by_round(whole), twice: for whole tiles, and for those that the array's edges cut. An element
+    // that must ask whether it is within holds up the others of its thread.
+    const auto each_round = [&](auto&& by_round) {
+        for (const bool whole : {true, false}) {
+            whole ? out_.open("if (", own("whole"), ")") : out_.open("else");
+            out_.open_unrolled(round, rounds);
+            by_round(whole);
+            out_.close();
+            out_.close();
+        }
+    };
     // Loads or stores operands of which `chosen` is true: a whole tile in packs, others by element.
     const auto move = [&](bool turned, auto&& chosen, auto&& by_pack, auto&& by_element) {
         if (!std::ranges::any_of(operands_, chosen))
             return;
-        const auto by_rounds = [&](bool whole) {
-            out_.open_unrolled(round, rounds);
+        each_round([&](bool whole) {
             for (const OperandRef& ref : operands_) {
                 if (!chosen(ref))
                     continue;
@@ -210,17 +236,7 @@ void ElementwiseEmitter::tile_loop() {
                 else
                     each_lane(whole ? "" : inside_edges(turned), [&] { by_element(ref); });
             }
-            out_.close();
-        };
-        if (layout_.packed) {
-            out_.open("if (", own("whole"), ")");
-            by_rounds(true);
-            out_.close();
-            out_.open("else");
-        }
-        by_rounds(false);
-        if (layout_.packed)
-            out_.close();
+        });
     };
     const auto load = [&](bool turned, auto&& chosen) {
         move(
@@ -236,25 +252,32 @@ void ElementwiseEmitter::tile_loop() {
     load(true, [&](const OperandRef& ref) { return is_tiled(ref); });
     load(false, [&](const OperandRef& ref) { return !is_tiled(ref) && loaded(ref); });
     out_.open_unrolled(round, rounds);
-    for (const OperandRef& ref : operands_)
-        if (is_tiled(ref))
-            out_.line(pack(ref), ".store(", tile(ref), " + ", places(ref), "::at(", turn, ", ",
-                      own("column"), "), 0, ", lanes, ");");
+    for (const OperandRef& ref : operands_) {
+        if (!is_tiled(ref))
+            continue;
+        const auto at = [&](const std::string& across) {
+            return join(places(ref), "::at(", turn, ", ", across, ")");
+        };
+        if (layout_.packed)
+            out_.line(pack(ref), ".store(", tile(ref), " + ", at(own("column")), ", 0, ", lanes,
+                      ");");
+        else
+            each_lane("", [&] {
+                out_.line(tile(ref), "[", at(along), "] = ", pack(ref), "[", lane, "];");
+            });
+    }
     out_.close();
     out_.line("__syncthreads();");
-    out_.open_unrolled(round, rounds);
-    each_lane(layout_.packed ? join(own("whole"), " || (", inside_edges(false), ")")
-                             : inside_edges(false),
-              [&] {
-                  for (const OperandRef& ref : operands_)
-                      reference(ref, param(ref).place ? element(ref, false, along)
-                                     : is_tiled(ref)  ? join(tile(ref), "[", places(ref), "::at(",
-                                                             along, ", ", turn, ")]")
-                                                      : join(pack(ref), "[", lane, "]"));
-                  body("0"); // a plan that exchanges axes is made only for bodies that see no
-                             // position
-              });
-    out_.close();
+    each_round([&](bool whole) {
+        each_lane(whole ? "" : inside_edges(false), [&] {
+            for (const OperandRef& ref : operands_)
+                reference(ref, param(ref).place ? element(ref, false, along)
+                               : is_tiled(ref)  ? join(tile(ref), "[", places(ref), "::at(", along,
+                                                       ", ", turn, ")]")
+                                                : join(pack(ref), "[", lane, "]"));
+            body("0"); // a plan that exchanges axes is made only for bodies that see no position
+        });
+    });
     move(
         false, [&](const OperandRef& ref) { return stored(ref); },
         [&](const OperandRef& ref) {

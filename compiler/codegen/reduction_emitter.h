@@ -52,6 +52,11 @@ class ReductionEmitter : private FoldEmitter {
                                          const std::string& value) const;
     void finish(const std::string& places);
     [[nodiscard]] std::string clamped(const std::string& index, const std::string& end) const;
+    [[nodiscard]] bool takes_packs() const { // whole ones, of neighbours in the result's order
+        return spec_.inner_takes_packs && !layout_.masked && !layout_.scattered &&
+               layout_.spread == 1 && layout_.lanes >= 4 &&
+               access(inputs_.front()) == Access::contiguous;
+    }
     void load_batch(const std::string& batch, const std::string& base, const std::string& from,
                     const std::string& to);
     void declare_batch(int count);

@@ -47,6 +47,12 @@ void ReductionEmitter::load_batch(const std::string& batch, const std::string& b
 void ReductionEmitter::accumulate_batch(const std::string& batch, const std::string& accumulators,
                                         int accumulator_count, const std::string& position,
                                         const std::string& position_step, const std::string& row) {
+    if (takes_packs()) {
+        const std::string into = join(accumulators, "[", batch, " % ", accumulator_count, "]");
+        out_.line(into, " = ", inner_join(), "(", into, ", ", inner_type(), "(",
+                  own("pack_" + name(inputs_.front())), "[", batch, "], ", position, "));");
+        return;
+    }
     out_.open_unrolled(own("lane"), int{layout_.lanes});
     if (layout_.masked)
         out_.open("if (", own("lane"), " >= ", own("first"), "[", batch, "] && ", own("lane"),

@@ -18,15 +18,9 @@ std::string ScanEmitter::emit() {
     const bool columns = layout_.strategy == ScanStrategy::columns;
     head();
     nest_struct();
-    if (cpu() && layout_.split) {
-        kernel_open("_totals");
-        columns ? cpu_columns(true) : cpu_rows(true);
-        out_.close();
-        out_.blank();
-    }
-    kernel_open("");
+    kernel_open();
     if (cpu())
-        columns ? cpu_columns(false) : cpu_rows(false);
+        columns ? cpu_columns() : cpu_rows();
     else if (columns)
         gpu_columns();
     else
@@ -92,7 +86,7 @@ void ScanEmitter::nest_struct() {
     out_.blank();
 }
 
-void ScanEmitter::kernel_open(std::string_view suffix) {
+void ScanEmitter::kernel_open() {
     std::string list = kernel_params(spec_, signature_, {}, q_);
     if (layout_.split)
         list += join("void* ", own("room"), ", ");
@@ -101,7 +95,7 @@ void ScanEmitter::kernel_open(std::string_view suffix) {
               cpu()           ? ""
               : layout_.split ? join("__launch_bounds__(", scan_block, ", ", scan_blocks, ") ")
                               : join("__launch_bounds__(", scan_block, ") "),
-              spec_.name, suffix, "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
+              spec_.name, "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
     join_lambda("join", "_type_reduce");
 }
 

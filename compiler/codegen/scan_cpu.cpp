@@ -1,37 +1,41 @@
 // Loops of scans on the CPU: each block is a plain loop over rows or strips of columns. Where those
-// are too few each is cut into tiles: one launch joins each tile's elements, the next one scans
-// them behind what the tiles before have.
+// are too few each is cut into tiles, which threads take one after another: a tile's elements are
+// joined first, and scanned behind what the tiles before have while they are still in the cache.
 #include "compiler/codegen/scan_emitter.h"
 
 namespace quern {
 
-// Opens the loop over this block's units. A total of the last tile is nobody's.
-void ScanEmitter::unit_loop(bool totals) {
+// Opens the loop over this block's units.
+void ScanEmitter::unit_loop() {
+    if (layout_.split)
+        out_.line("const quern::SharedTiles<_type_reduce> ", own("tiles"), "(", own("room"), ", ",
+                  nest("units"), ");");
     out_.line("const ", index_, " ", own("first_unit"), " = blockIdx.x * ", nest("share"), ", ",
               own("past_unit"), " = min(", own("first_unit"), " + ", nest("share"), ", ",
               nest("units"), ");");
-    out_.open("for (", index_, " ", own("unit"), " = ", own("first_unit"), "; ", own("unit"), " < ",
-              own("past_unit"), "; ++", own("unit"), ")");
+    const std::string turn = own(layout_.split ? "turn" : "unit");
+    out_.open("for (", index_, " ", turn, " = ", own("first_unit"), "; ", turn, " < ",
+              own("past_unit"), "; ++", turn, ")");
     if (!layout_.split) {
         out_.line("const ", index_, " ", own("whole"), " = ", own("unit"), ";");
         out_.line("const ", signed_, " ", own("begin"), " = 0, ", own("end"), " = ", nest("length"),
                   ";");
         return;
     }
-    out_.line("const ", index_, " ", own("whole"), " = ", nest("by_tiles"), ".divide(", own("unit"),
-              "), ", own("tile"), " = ", own("unit"), " - ", own("whole"), " * ",
-              nest("by_tiles.divisor"), ";");
-    if (totals)
-        out_.line("if (", own("tile"), " + 1 == ", nest("by_tiles.divisor"), ") continue;");
+    out_.line("const ", index_, " ", own("unit"), " = ", own("tiles"), ".take(), ", own("whole"),
+              " = ", nest("by_tiles"), ".divide(", own("unit"), "), ", own("tile"), " = ",
+              own("unit"), " - ", own("whole"), " * ", nest("by_tiles.divisor"), ";");
     out_.line("const ", signed_, " ", own("begin"), " = ", own("tile"), " * ", nest("chunk"), ", ",
               own("end"), " = min(", own("begin"), " + ", as_signed(nest("chunk")), ", ",
               as_signed(nest("length")), ");");
-    out_.line("_type_reduce* const ", own("told"), " = static_cast<_type_reduce*>(", own("room"),
-              ");");
+}
+
+std::string ScanEmitter::tells() const {
+    return join("if (", own("tile"), " + 1 < ", nest("by_tiles.divisor"), ")");
 }
 
 // own(at)(j) maps the element at `j` behind own(from_<input>), own(put)(j, a) post-maps to it.
-void ScanEmitter::element_lambdas(bool totals) {
+void ScanEmitter::element_lambdas() {
     const auto element = [&](const OperandRef& ref) {
         const std::string from = start(ref);
         return access(ref) == Access::contiguous ? join(from, "[", own("j"), "]")
@@ -46,63 +50,48 @@ void ScanEmitter::element_lambdas(bool totals) {
     out_.close(";");
     out_.open("const auto ", own("put"), " = [&](const ", signed_, " ", own("j"), ", _type_reduce ",
               own("joined"), ")");
-    if (!totals)
-        post_mapped(own("joined"), element);
+    post_mapped(own("joined"), element);
     out_.close(";");
 }
 
-void ScanEmitter::cpu_rows(bool totals) {
-    unit_loop(totals);
+void ScanEmitter::cpu_rows() {
+    unit_loop();
     split_axes(own("whole"), 0, layout_.kept_ndim, "");
     starts(layout_.kept_ndim);
-    element_lambdas(totals);
+    element_lambdas();
+    const std::string run = join(own("begin"), ", ", own("end"), ", %, ", own("join"), ", ",
+                                 own("at"), ", ", own("put"), ");");
+    const auto run_with = [&](bool puts) {
+        std::string text = join("quern::scan_run<", puts, ">(", run);
+        return text.replace(text.find('%'), 1, own(puts ? "carry" : "total"));
+    };
     out_.line("quern::Prefix<_type_reduce> ", own("carry"), ";");
-    if (layout_.split && !totals)
-        out_.line("for (", index_, " ", own("k"), " = 0; ", own("k"), " < ", own("tile"), "; ++",
-                  own("k"), ") ", own("carry"), ".add(", own("told"), "[", own("k"), " * ",
-                  nest("lines"), " + ", own("whole"), "], ", own("join"), ");");
-    out_.line("quern::scan_run<", totals ? "false" : "true", ">(", own("begin"), ", ", own("end"),
-              ", ", own("carry"), ", ", own("join"), ", ", own("at"), ", ", own("put"), ");");
-    if (totals)
-        out_.line(own("told"), "[", own("tile"), " * ", nest("lines"), " + ", own("whole"),
-                  "] = ", own("carry"), ".value;");
+    if (layout_.split) {
+        out_.line("quern::Prefix<_type_reduce> ", own("total"), ";");
+        out_.line(tells(), " ", run_with(false));
+        out_.open("if (", own("tile"), " > 0)");
+        out_.line(own("tiles"), ".wait(", own("unit"), " - 1);");
+        out_.line(own("carry"), ".add(", own("tiles"), ".joined[", own("unit"), " - 1], ",
+                  own("join"), ");");
+        out_.close();
+        out_.open(tells());
+        out_.line(own("tiles"), ".joined[", own("unit"), "] = ", own("carry"), ".before(",
+                  own("total"), ".value, ", own("join"), ");");
+        out_.line(own("tiles"), ".tell(", own("unit"), ");");
+        out_.close();
+    }
+    out_.line(run_with(true));
     out_.close();
 }
 
-void ScanEmitter::cpu_columns(bool totals) {
+// Goes down a strip of columns with own(carry).
+void ScanEmitter::column_walk(bool puts) {
     const int n = layout_.kept_ndim;
     const std::string j = own("j"), carry = join(own("carry"), "[", j, "]");
-    const auto each_column = [&](bool independent) {
-        if (independent)
-            out_.line("QUERN_INDEPENDENT");
+    const auto each_column = [&] {
+        out_.line("QUERN_COLUMNS");
         out_.open("for (", signed_, " ", j, " = 0; ", j, " < ", own("count"), "; ++", j, ")");
     };
-    out_.line("_type_reduce ", own("carry"), "[", cpu_scan_columns, "];");
-    unit_loop(totals);
-    out_.line("const ", index_, " ", own("outer"), " = ", nest("by_strips"), ".divide(",
-              own("whole"), ");");
-    out_.line("const ", signed_, " ", own("low"), " = (", own("whole"), " - ", own("outer"), " * ",
-              nest("by_strips.divisor"), ") * ", cpu_scan_columns, ", ", own("count"), " = min(",
-              as_signed(nest("across")), " - ", own("low"), ", ", as_signed(join(cpu_scan_columns)),
-              ");");
-    split_axes(own("outer"), 0, n - 1, "");
-    out_.line("bool ", own("started"), " = false;");
-    const std::string told = join(own("told"), "[%", " * ", nest("lines"), " + ", own("outer"),
-                                  " * ", nest("across"), " + ", own("low"), " + ", j, "]");
-    const auto told_of = [&](const std::string& tile) {
-        std::string text = told;
-        return text.replace(text.find('%'), 1, tile);
-    };
-    if (layout_.split && !totals) {
-        out_.open("for (", index_, " ", own("k"), " = 0; ", own("k"), " < ", own("tile"), "; ++",
-                  own("k"), ")");
-        each_column(true);
-        out_.line(carry, " = ", own("started"), " ? ", own("join"), "(", carry, ", ",
-                  told_of(own("k")), ") : ", told_of(own("k")), ";");
-        out_.close();
-        out_.line(own("started"), " = true;");
-        out_.close();
-    }
     out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
               own("end"), "; ++", own("step"), ")");
     out_.line("const ", index_, " ", own(join("at_", n)), " = ", own("step"), ";");
@@ -117,26 +106,62 @@ void ScanEmitter::cpu_columns(bool totals) {
                                            : "")),
                       access(ref) == Access::contiguous ? " + " + own("low") : "", ";");
         }
-    element_lambdas(totals);
+    element_lambdas();
+    const auto joins = [&](const std::string& value) {
+        each_column();
+        out_.line(carry, " = ", value, ";");
+        if (puts)
+            out_.line(own("put"), "(", j, ", ", carry, ");");
+        out_.close();
+        out_.close();
+    };
     out_.open("if (", own("started"), ")");
-    each_column(true);
-    out_.line(carry, " = ", own("join"), "(", carry, ", ", own("at"), "(", j, "));");
-    out_.line(own("put"), "(", j, ", ", carry, ");");
-    out_.close();
-    out_.close();
+    joins(join(own("join"), "(", carry, ", ", own("at"), "(", j, "))"));
     out_.open("else");
-    each_column(true);
-    out_.line(carry, " = ", own("at"), "(", j, ");");
-    out_.line(own("put"), "(", j, ", ", carry, ");");
-    out_.close();
-    out_.close();
+    joins(join(own("at"), "(", j, ")"));
     out_.line(own("started"), " = true;");
     out_.close();
-    if (totals) {
-        each_column(true);
-        out_.line(told_of(own("tile")), " = ", carry, ";");
+}
+
+void ScanEmitter::cpu_columns() {
+    const int n = layout_.kept_ndim;
+    const std::string j = own("j"), carry = join(own("carry"), "[", j, "]");
+    const auto each_column = [&] {
+        out_.line("QUERN_COLUMNS");
+        out_.open("for (", signed_, " ", j, " = 0; ", j, " < ", own("count"), "; ++", j, ")");
+    };
+    out_.line("_type_reduce ", own("carry"), "[", cpu_scan_columns, "];");
+    unit_loop();
+    out_.line("const ", index_, " ", own("outer"), " = ", nest("by_strips"), ".divide(",
+              own("whole"), ");");
+    out_.line("const ", signed_, " ", own("low"), " = (", own("whole"), " - ", own("outer"), " * ",
+              nest("by_strips.divisor"), ") * ", cpu_scan_columns, ", ", own("count"), " = min(",
+              as_signed(nest("across")), " - ", own("low"), ", ", as_signed(join(cpu_scan_columns)),
+              ");");
+    split_axes(own("outer"), 0, n - 1, "");
+    out_.line("bool ", own("started"), " = false;");
+    if (layout_.split) {
+        out_.open(tells());
+        column_walk(false);
         out_.close();
+        out_.line("_type_reduce* const ", own("own_row"), " = ", own("tiles"), ".joined + ",
+                  own("tile"), " * ", nest("lines"), " + ", own("outer"), " * ", nest("across"),
+                  " + ", own("low"), ";");
+        out_.line("const _type_reduce* const ", own("before"), " = ", own("own_row"), " - ",
+                  nest("lines"), ";");
+        out_.line("if (", own("tile"), " > 0) ", own("tiles"), ".wait(", own("unit"), " - 1);");
+        out_.open(tells());
+        each_column();
+        out_.line(own("own_row"), "[", j, "] = ", own("tile"), " > 0 ? ", own("join"), "(",
+                  own("before"), "[", j, "], ", carry, ") : ", carry, ";");
+        out_.close();
+        out_.line(own("tiles"), ".tell(", own("unit"), ");");
+        out_.close();
+        out_.line(own("started"), " = ", own("tile"), " > 0;");
+        out_.line("for (", signed_, " ", j, " = 0; ", own("started"), " && ", j, " < ",
+                  own("count"), "; ++", j, ") ", carry, " = ", own("before"), "[", j, "];");
     }
+    column_walk(true);
     out_.close();
 }
 

@@ -26,7 +26,7 @@ class ScanEmitter : private FoldEmitter {
 
     void head();
     void nest_struct();
-    void kernel_open(std::string_view suffix);
+    void kernel_open();
     // own(from_<operand>): where its line begins, from own(at_<axis>) of the axes [0, end).
     void starts(int end, const std::string& further = "");
     // own(value) of the operands' current elements; each input's is element(ref).
@@ -62,10 +62,12 @@ class ScanEmitter : private FoldEmitter {
     void scan_pack(const std::string& slot);
 
     // CPU
-    void cpu_rows(bool totals);
-    void cpu_columns(bool totals);
-    void unit_loop(bool totals);
-    void element_lambdas(bool totals);
+    void cpu_rows();
+    void cpu_columns();
+    void column_walk(bool puts);
+    void unit_loop();
+    void element_lambdas();
+    [[nodiscard]] std::string tells() const; // not the last tile of a line
 
     const ScanVariant& variant_;
     const ScanLayout& layout_;

@@ -31,6 +31,11 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     Writer out("quern_select.cu");
     out.line("// quern | select | ", row(value).name, " -> ", row(result).name);
     out.line("#define QUERN_SELECT_THREADS ", layout.threads ? 1 : 0);
+    if (layout.road == SelectRoad::whole_rows && !layout.threads) {
+        out.line("#define QUERN_SELECT_WHOLE_ROWS 1");
+        out.line("#define QUERN_PARTITION_PAIRS 0");
+        out.line("#define QUERN_PARTITION_VECTORS ", layout.vectors ? 1 : 0);
+    }
     out.line("#define QUERN_SELECT_MEAN ", static_cast<int>(QuantileMethod::median));
     out.line("#include \"quern/elementwise.cuh\"");
     for (const DType dtype : {value, result})
@@ -56,9 +61,14 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
         break;
     case SelectRoad::whole_rows:
         out.open(bounds, "quern_select_rows(const ", type, "* data, ", call_params, made,
-                 "* out, const int method, const int skip_nan)");
-        out.line("quern::select_rows", types, digits, ">(data, ", call_args,
-                 "out, method, skip_nan != 0);");
+                 "* out, const int method, const int skip_nan",
+                 layout.threads ? "" : join(", ", type, "* room, long long* ranks"), ")");
+        if (layout.threads)
+            out.line("quern::select_rows", types, digits, ">(data, ", call_args,
+                     "out, method, skip_nan != 0);");
+        else
+            out.line("quern::select_rows(data, ", call_args,
+                     "out, method, skip_nan != 0, room, ranks);");
         out.close();
         break;
     case SelectRoad::split_rows:

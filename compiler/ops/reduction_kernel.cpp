@@ -98,6 +98,7 @@ ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool ha
     ReductionSpec spec = make_reduction_spec(text);
     spec.inner_type = types.inner;
     spec.inner_steps = types.inner_steps;
+    spec.inner_takes_packs = types.inner_takes_packs;
     spec.maps_anything = true;
     spec.accumulator_bytes = types.accumulator_bytes;
     spec.atomic_join = atomic_join(wanted, types);

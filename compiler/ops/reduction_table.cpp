@@ -102,11 +102,14 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         types.accumulator = "quern::Placed<quern_value>";
         if (narrow)
             types.inner = "quern::Placed<quern_value, int>";
-        if (narrow && meeting != Meeting::lanes && !wanted.skips_nan && has_candidate(types.value))
+        if (narrow && meeting != Meeting::lanes && !wanted.skips_nan &&
+            has_candidate(types.value)) {
             types.inner = join("quern::Candidate<",
                                row(types.value).kind == Kind::floating ? "float, " : "int, ",
                                wanted.join.find("greatest") != std::string_view::npos, ", ",
                                meeting == Meeting::rising, ">");
+            types.inner_takes_packs = meeting == Meeting::rising && is_byte(in) && !dtype;
+        }
         types.accumulator_bytes = 8 + std::max<std::uint32_t>(row(types.value).bytes, 8);
         break;
     case ReductionTypes::count:

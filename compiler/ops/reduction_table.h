@@ -135,6 +135,8 @@ struct ReductionTyping {
     std::string inner;             // a narrower one that a thread's own sum fits in, or ""
     std::int64_t inner_steps = 0;  // of so many elements at most; 0: of any number
     std::uint32_t accumulator_bytes = 8;
+    bool inner_takes_packs =
+        false;          // `inner` has a constructor from a pack of neighbours and its place
     bool exact = false; // joins round nothing
 };
 

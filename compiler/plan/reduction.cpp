@@ -367,8 +367,10 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         plan.tiles = plan.outputs * plan.run / length * plan.tiles_along;
         plan.steps = plan.reduced / plan.run;
     }
+    // The first block of a launch runs alone, to see how long it takes: many share what is large.
+    const int blocks_a_core = request.processors > 1 ? 16 : 4;
     const std::int64_t wanted =
-        std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
+        std::clamp<std::int64_t>(work / grain, 1, std::int64_t{blocks_a_core} * request.processors);
     plan.chunk = plan.steps;
     // What can be over soon is cut finely: whoever comes later has nothing to do.
     const std::int64_t cuts = request.may_settle

@@ -163,21 +163,25 @@ void plan_cpu(const ScanRequest& request, const KeptNest& nest, ScanPlan& plan) 
     ScanLayout& layout = plan.layout;
     const bool rows = layout.strategy == ScanStrategy::rows;
     const std::int64_t work = plan.lines * plan.length;
+    std::int64_t width = 1; // lines that are walked together
     if (!rows) {
         const std::int64_t across = nest.extent[layout.fastest()];
+        width = std::min<std::int64_t>(across, cpu_scan_columns);
         plan.strips = ceil_div(across, cpu_scan_columns);
         plan.units = plan.lines / across * plan.strips;
     } else {
         plan.units = plan.lines;
     }
     const std::int64_t wanted =
-        std::clamp<std::int64_t>(work / grain, 1, std::int64_t{4} * request.processors);
+        std::clamp<std::int64_t>(work / grain, 1, std::int64_t{16} * request.processors);
     plan.chunk = plan.length;
-    if (request.force_split > 1 || (request.force_split == 0 && request.processors > 1 &&
-                                    plan.units < request.processors && plan.length >= 4096)) {
-        const std::int64_t parts =
-            request.force_split > 1 ? request.force_split : ceil_div(wanted, plan.units);
-        plan.chunk = std::max<std::int64_t>(1, ceil_div(plan.length, parts));
+    if (request.force_split > 1 ||
+        (request.force_split == 0 && request.processors > 1 && plan.length >= 4096 &&
+         plan.units < std::min(wanted, std::int64_t{2} * request.processors))) {
+        plan.chunk = request.force_split > 1
+                         ? ceil_div(plan.length, request.force_split)
+                         : cpu_scan_tile / (width * largest_item(request, layout));
+        plan.chunk = std::clamp<std::int64_t>(plan.chunk, 1, plan.length);
         plan.tiles = ceil_div(plan.length, plan.chunk);
         layout.split = plan.tiles > 1;
     }
@@ -228,14 +232,17 @@ bool plan_scan(const ScanRequest& request, ScanPlan& plan) {
     return true;
 }
 
-std::int64_t scan_room_bytes(const ScanPlan& plan, std::uint32_t accumulator_bytes) {
+ScanRoom scan_room(const ScanPlan& plan, std::uint32_t accumulator_bytes) {
     if (!plan.layout.split)
-        return 0;
-    if (plan.layout.target == Target::cpu)
-        return plan.values * accumulator_bytes;
+        return {};
+    if (plan.layout.target == Target::cpu) { // a word for each tile, then what the tiles have
+        const std::int64_t head = scan_head_bytes + ceil_div(plan.units, 16) * 64;
+        return {head + plan.values * accumulator_bytes, head};
+    }
     // Each tile's total and what is before it, in marked words.
-    const std::int64_t words = ceil_div(accumulator_bytes, 4);
-    return scan_head_bytes + plan.values * plan.steps * words * 16;
+    const std::int64_t words = ceil_div(accumulator_bytes, 4),
+                       bytes = scan_head_bytes + plan.values * plan.steps * words * 16;
+    return {bytes, bytes};
 }
 
 std::string describe(const ScanLayout& layout) {

@@ -49,7 +49,7 @@ struct ScanPlan {
     std::int64_t packs = 1;  // along the fastest axis
     std::int64_t strips = 1; // columns: groups of neighbouring columns that go together
     std::int64_t tiles = 1;  // along each line
-    std::int64_t chunk = 1;  // CPU: elements of a tile
+    std::int64_t chunk = 1;  // CPU: elements of a tile along its line
     std::int64_t units = 1;  // of work: tiles of all lines
     std::int64_t share = 1;  // CPU: units of one block; GPU, split: chains of one scanning warp
     // Split: chains of totals, tiles of each, and on GPUs blocks that do nothing but join them.
@@ -70,17 +70,23 @@ struct ScanRequest {
     int force_split = 0; // 1: one block (CPU: thread) a line; more: several
 };
 
-inline constexpr int scan_block = 256;        // threads of a GPU block
-inline constexpr int scan_blocks = 4;         // GPU, split: on a multiprocessor at a time, at least
-inline constexpr int scan_columns = 16;       // GPU, split: neighbours that one block has
-inline constexpr int scan_head_bytes = 64;    // before the totals: the number of the next tile
+inline constexpr int scan_block = 256;     // threads of a GPU block
+inline constexpr int scan_blocks = 4;      // GPU, split: on a multiprocessor at a time, at least
+inline constexpr int scan_columns = 16;    // GPU, split: neighbours that one block has
+inline constexpr int scan_head_bytes = 64; // before the totals: the number of the next tile
+// CPU, split: bytes of a tile, which stays in a core's second cache while it is looked at twice
+inline constexpr int cpu_scan_tile = 256 * 1024;
 inline constexpr int cpu_scan_columns = 1024; // columns that a CPU block carries at a time
 
 // False when too many axes are left after merging.
 [[nodiscard]] bool plan_scan(const ScanRequest& request, ScanPlan& plan);
 
-// Bytes of room that a split scan needs for totals of `accumulator_bytes`; on GPUs cleared.
-[[nodiscard]] std::int64_t scan_room_bytes(const ScanPlan& plan, std::uint32_t accumulator_bytes);
+// Bytes of room that a split scan needs for totals of `accumulator_bytes`, and how many of them are
+// cleared before.
+struct ScanRoom {
+    std::int64_t bytes = 0, cleared = 0;
+};
+[[nodiscard]] ScanRoom scan_room(const ScanPlan& plan, std::uint32_t accumulator_bytes);
 
 // "rows x4, 4 packs | kept 1 | contiguous contiguous | 32-bit | split", for explain() and tests.
 [[nodiscard]] std::string describe(const ScanLayout& layout);

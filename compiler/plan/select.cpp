@@ -43,6 +43,11 @@ SelectPlan plan_select(const SelectRequest& request) {
     plan.chunk = ceil_div(request.length, splits);
     plan.splits = ceil_div(request.length, plan.chunk);
     layout.road = plan.splits > 1 ? SelectRoad::split_rows : SelectRoad::whole_rows;
+    if (layout.road == SelectRoad::whole_rows && !layout.threads) { // no digits, no batches
+        layout.digit_bits = 8;
+        layout.targets = 2;
+        layout.vectors = request.vectors;
+    }
     plan.block = layout.threads ? select_block : 1;
     plan.grid = plan.splits > 1
                     ? grid_for(request.rows * plan.splits, 1)
@@ -55,6 +60,8 @@ std::string describe(const SelectPlan& plan) {
     if (layout.road == SelectRoad::short_rows)
         return layout.threads ? join("short rows | ", int{layout.held}, " values a thread")
                               : join("short rows | at most ", int{layout.held}, " values");
+    if (layout.road == SelectRoad::whole_rows && !layout.threads)
+        return "whole rows | divided at pivots";
     return join(layout.road == SelectRoad::split_rows ? "split rows" : "whole rows",
                 " | digits of ", int{layout.digit_bits}, " bits, ", plan.passes, " readings | ",
                 int{layout.targets}, " ranks");

@@ -10,7 +10,7 @@ namespace quern {
 
 enum class SelectRoad : std::uint8_t {
     short_rows, // a warp holds a row in registers (CPU: sorts it)
-    whole_rows, // a block reads a row once for each digit of the keys
+    whole_rows, // a block reads a row once for each digit of the keys (CPU: divides it at pivots)
     split_rows, // several blocks count a row's digits, another one goes on from their sums
 };
 
@@ -18,6 +18,7 @@ enum class SelectRoad : std::uint8_t {
 struct SelectLayout {
     SelectRoad road = SelectRoad::whole_rows;
     bool threads = true;         // blocks of many threads; else of one, for the CPU
+    bool vectors = false;        // of 32 bytes, where a CPU divides rows
     std::uint8_t digit_bits = 8; // of a key, for each reading
     std::uint8_t targets = 2;    // ranks that one reading looks for
     std::uint8_t held = 1;       // short rows: values of one thread
@@ -37,6 +38,7 @@ struct SelectRequest {
     std::int64_t places = 1;           // quantiles of each row, two ranks each
     std::uint32_t item_bytes = 4;
     Target target = Target::gpu;
+    bool vectors = false; // the CPU has AVX2
     int processors = 1;
     int force_splits = 0; // for experiments: 0 leaves the choice to the plan
 };

@@ -10,21 +10,23 @@
 namespace quern {
 namespace {
 
-constexpr std::int64_t merged_block = 256, merged_held = 8; // short rows
-constexpr std::int64_t ranked_block = 256;
-constexpr std::int64_t shared_room = 1 << 15; // bytes of a tile in shared memory
+constexpr std::int64_t merged_block = 256, merged_held = 8;    // short rows
+constexpr std::int64_t ranked_block = 256, shared_block = 384; // of a row, of a part of one
+constexpr std::int64_t shared_room = 1 << 15;                  // bytes of a tile in shared memory
 
 void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
     SortLayout& layout = plan.layout;
     layout.wide = request.length >= std::int64_t{1} << 30; // two bits of a count are a mark
+    const std::uint32_t place_bytes = !request.pairs ? 0 : layout.wide ? 8 : 4;
+    const auto most_held = [&] { // by a thread
+        return std::min<std::int64_t>(
+            shared_room / std::max(request.item_bytes, place_bytes) / layout.block, 32);
+    };
     layout.block =
         static_cast<std::uint16_t>(request.force_block > 0 ? request.force_block : ranked_block);
-    const std::uint32_t place_bytes = !request.pairs ? 0 : layout.wide ? 8 : 4;
-    const std::int64_t most = std::min<std::int64_t>(
-        shared_room / std::max(request.item_bytes, place_bytes) / layout.block, 32);
     const std::int64_t needed = ceil_div(request.length, layout.block);
     layout.road = request.length <= merged_block * merged_held / 2 ? SortRoad::short_rows
-                  : needed <= most                                 ? SortRoad::whole_rows
+                  : needed <= most_held()                          ? SortRoad::whole_rows
                                                                    : SortRoad::split_rows;
     layout.road = request.force.value_or(layout.road);
     switch (layout.road) {
@@ -41,8 +43,11 @@ void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
         plan.grid = grid_for(request.rows, 1);
         break;
     case SortRoad::split_rows:
+        if (request.force_block == 0)
+            layout.block = shared_block;
         layout.held = static_cast<std::uint8_t>(
-            request.force_held > 0 ? request.force_held : std::min<std::int64_t>(most, 24));
+            request.force_held > 0 ? request.force_held
+                                   : std::min<std::int64_t>(most_held(), request.pairs ? 12 : 20));
         plan.tile = std::int64_t{layout.held} * layout.block;
         plan.splits = ceil_div(request.length, plan.tile);
         plan.grid = grid_for(request.rows * plan.splits, 1);
@@ -51,21 +56,24 @@ void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
 }
 
 void plan_for_cpu(const SortRequest& request, SortPlan& plan) {
-    constexpr std::int64_t merged = 256, worth_wide_digits = 1 << 15, worth_a_block = 1 << 16;
+    constexpr std::int64_t merged = 256, worth_a_block = 1 << 16;
     SortLayout& layout = plan.layout;
     layout.block = 1;
     // Four bytes are three digits of 11 bits, which pays while nothing else wants the nearest
     // cache.
-    if (request.item_bytes == 4 && !request.pairs && request.length >= worth_wide_digits)
-        layout.digit_bits = 11;
+    const bool wide_digits = request.item_bytes == 4 && !request.pairs;
     const std::int64_t free_blocks =
         request.rows >= request.processors ? 1 : ceil_div(request.processors, request.rows);
-    const std::int64_t splits = std::min(free_blocks, request.length / worth_a_block);
-    layout.road = request.length <= merged ? SortRoad::short_rows
-                  : splits > 1             ? SortRoad::split_rows
-                                           : SortRoad::whole_rows;
+    const std::int64_t splits = std::min(free_blocks, request.length / worth_a_block),
+                       digits = wide_digits ? 3 : request.item_bytes;
+    // One block alone takes about as long as three digits of a row.
+    layout.road = request.length <= merged            ? SortRoad::short_rows
+                  : splits > 1 && 3 * splits > digits ? SortRoad::split_rows
+                                                      : SortRoad::whole_rows;
     layout.road = request.force.value_or(layout.road);
     if (layout.road == SortRoad::split_rows) {
+        if (wide_digits)
+            layout.digit_bits = 11;
         layout.wide = true;
         plan.splits = std::max<std::int64_t>(splits, 2);
         plan.tile = ceil_div(request.length, plan.splits);
@@ -110,7 +118,8 @@ std::string describe(const SortPlan& plan) {
     case SortRoad::whole_rows:
         return layout.threads
                    ? join("whole rows | ", digits, ", ", int{layout.held}, " values a thread")
-                   : join("whole rows | ", digits);
+                   : join("whole rows | from the leading digits down, ", plan.rows_per_block,
+                          plan.rows_per_block == 1 ? " row" : " rows", " a block");
     case SortRoad::split_rows:
         break;
     }

@@ -10,6 +10,7 @@ struct ReductionSpec : KernelSpec {
     std::string reduce_type;             // of `a` and `b`; "" is the first output's
     std::string inner_type;              // a narrower type that a thread's own sum fits in, or ""
     std::int64_t inner_steps = 0;        // of so many elements at most; 0: of any number
+    bool inner_takes_packs = false;      // it maps a pack of neighbours and its place in one step
     bool refuses_empty = false;          // there is a value to start from, but none for no elements
     std::uint32_t accumulator_bytes = 0; // 0 where only a compiler knows
     bool maps_anything = false;          // map_expr can be asked about values that take no part

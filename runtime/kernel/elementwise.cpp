@@ -74,10 +74,15 @@ Loaded& ElementwiseKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
     return typed.variants.insert(key, std::move(loaded));
 }
 
-// What the plan needs of the arrays.
+// What the plan needs of the arrays. There is room for many, and a call has few: what is not filled
+// in is not touched.
 struct Operands {
-    std::array<Operand, max_operands> items;
-    std::array<RawLayout, max_operands> raws;
+    union {
+        std::array<Operand, max_operands> items;
+    };
+    union {
+        std::array<RawLayout, max_operands> raws;
+    };
     std::size_t count = 0, raw_count = 0;
 
     Operands(const ElementwiseSpec& spec, const ParamArrays& arrays) {
@@ -86,12 +91,13 @@ struct Operands {
             if (array == nullptr)
                 continue;
             if (spec.params[k].raw)
-                raws[raw_count++] = raw_layout(*array);
+                std::construct_at(&raws[raw_count++], raw_layout(*array));
             else
-                items[count++] = {array->shape().data(), array->strides().data(),
-                                  array->ndim(),         row(array->dtype()).bytes,
-                                  array->address(),      spec.params[k].output,
-                                  spec.params[k].place};
+                std::construct_at(&items[count++],
+                                  Operand{array->shape().data(), array->strides().data(),
+                                          array->ndim(), row(array->dtype()).bytes,
+                                          array->address(), spec.params[k].output,
+                                          spec.params[k].place});
         }
     }
 };

@@ -115,6 +115,17 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
 void fill(const Array& target, const Scalar& value, CUstream stream) {
     if (target.size() == 0)
         return;
+    if (target.size() == 1 && target.device().is_cpu()) { // written before a kernel has begun
+        std::array<std::byte, 16> stored;
+        store_scalar(value, target.dtype(), stored.data());
+        const DriverApi& api = target.device().api();
+        target.device().make_current();
+        check(api,
+              api.cuMemcpyHtoDAsync(target.address(), stored.data(), row(target.dtype()).bytes,
+                                    stream),
+              "write an element on ", target.device().name());
+        return;
+    }
     run(Op::fill, {Argument::of(value), Argument::of(target)}, stream);
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/kernel/indexing.h"
 
 #include "compiler/base/error.h"
+#include "runtime/device/waits.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/index_launch.h"
 #include "runtime/kernel/masks.h"
@@ -127,6 +128,7 @@ std::int64_t first_index(const Array& index, const IndexCall& call) {
     const Array wide = Array::empty(index.device(), DType::int64, Dims{}, stream);
     copy_into(wide, one, stream);
     std::int64_t value = 0;
+    check_may_wait();
     const Waiting waiting(call.on_wait);
     copy_to_host(index.device(), &value, wide.address(), sizeof value, stream);
     return value;

@@ -3,9 +3,13 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
+#include "runtime/device/waits.h"
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/index_launch.h"
+#include "runtime/kernel/mask_tiles.h"
+#include "runtime/kernel/plan_options.h"
+#include "runtime/kernel/reduce.h"
 #include "runtime/kernel/waiting.h"
 #include "runtime/memory/copy.h"
 
@@ -16,8 +20,7 @@
 namespace quern {
 namespace {
 
-// Elements of a thread's run: on a CPU worth a loop, on a GPU what keeps a warp's reads together.
-constexpr std::int64_t cpu_chunk = 1024, gpu_chunk = 8;
+constexpr std::int64_t chunk_elements = 1024; // of a mask, on a CPU: worth a loop
 
 ElementwiseKernel& kernel_of(MaskAct act) {
     static auto* const kernels = new std::array<ElementwiseKernel, 4>{
@@ -44,6 +47,7 @@ ElementwiseKernel& unravel_kernel(int axes) {
 }
 
 template <class T> T read_one(const Array& array, std::uint64_t address, void (*on_wait)(bool)) {
+    check_may_wait();
     T value{};
     Device& device = array.device();
     const CUstream stream = current_stream(device);
@@ -57,23 +61,38 @@ template <class T> T read_one(const Array& array, std::uint64_t address, void (*
     return value;
 }
 
+bool by_tiles(const Array& mask) { return plan_target(mask.device()) == Target::gpu; }
+
+Array in_c_order(const Array& array, DType dtype) {
+    if (array.dtype() == dtype && array.c_contiguous())
+        return array;
+    const CUstream stream = current_stream(array.device());
+    Array made = empty_like(array, dtype, stream, LikeOrder::c);
+    copy_into(made, array, stream);
+    return made;
+}
+
+std::int64_t count_true(const Array& mask, void (*on_wait)(bool)) {
+    const Array total = *reduce(Reduction::count_nonzero, mask, {}, on_wait);
+    return read_one<std::int64_t>(total, total.address(), on_wait);
+}
+
+// True elements up to the end of each chunk.
 struct Counted {
-    Array ends; // of chunks: true elements up to each one's end
-    std::int64_t chunk;
+    Array ends;
 };
 
 Counted count_chunks(const Array& mask, void (*on_wait)(bool)) {
-    const std::int64_t chunk = mask.device().is_cpu() ? cpu_chunk : gpu_chunk;
-    const std::int64_t chunks = (mask.size() + chunk - 1) / chunk;
+    const std::int64_t chunks = (mask.size() + chunk_elements - 1) / chunk_elements;
     const Array counts =
         Array::empty(mask.device(), DType::int64, Dims{chunks}, current_stream(mask.device()));
-    const Argument args[] = {Argument::of(mask), Argument::of(Scalar::of(chunk)),
+    const Argument args[] = {Argument::of(mask), Argument::of(Scalar::of(chunk_elements)),
                              Argument::of(Scalar::of(mask.size())), Argument::of(counts)};
     kernel_of(MaskAct::count)(args, {}, on_wait);
     CumulativeCall scan;
     scan.axis = 0;
     scan.out = &counts;
-    return {cumulative(ScanOp::sum, counts, scan, on_wait), chunk};
+    return {cumulative(ScanOp::sum, counts, scan, on_wait)};
 }
 
 std::int64_t total_of(const Counted& counted, void (*on_wait)(bool)) {
@@ -85,7 +104,7 @@ std::int64_t total_of(const Counted& counted, void (*on_wait)(bool)) {
 void walk(MaskAct act, const Counted& counted, const Array& mask,
           std::initializer_list<Argument> more, void (*on_wait)(bool)) {
     std::vector<Argument> args{Argument::of(counted.ends), Argument::of(mask),
-                               Argument::of(Scalar::of(counted.chunk)),
+                               Argument::of(Scalar::of(chunk_elements)),
                                Argument::of(Scalar::of(mask.size()))};
     args.insert(args.end(), more);
     ElementwiseCall each;
@@ -105,12 +124,7 @@ void require_writable(const Array& array) {
 } // namespace
 
 Array as_mask(const Array& array) {
-    if (array.dtype() == DType::boolean)
-        return array;
-    const CUstream stream = current_stream(array.device());
-    Array mask = empty_like(array, DType::boolean, stream, LikeOrder::c);
-    copy_into(mask, array, stream);
-    return mask;
+    return array.dtype() == DType::boolean ? array : in_c_order(array, DType::boolean);
 }
 
 bool read_truth(const Array& array, void (*on_wait)(bool)) {
@@ -121,6 +135,12 @@ Array flat_nonzero(const Array& array, void (*on_wait)(bool)) {
     const Array mask = as_mask(array);
     if (mask.size() == 0)
         return empty_for(mask, DType::int64, 0);
+    if (by_tiles(mask)) {
+        Array places = empty_for(mask, DType::int64, count_true(mask, on_wait));
+        if (places.size() > 0)
+            find_by_tiles(in_c_order(mask, DType::boolean), places, on_wait);
+        return places;
+    }
     const Counted counted = count_chunks(mask, on_wait);
     Array places = empty_for(mask, DType::int64, total_of(counted, on_wait));
     if (places.size() > 0)
@@ -152,6 +172,14 @@ std::vector<Array> nonzero(const Array& array, void (*on_wait)(bool)) {
 Array pick(const Array& array, const Array& mask, void (*on_wait)(bool)) {
     if (mask.size() == 0)
         return empty_for(array, array.dtype(), 0);
+    if (by_tiles(mask)) {
+        if (!array.c_contiguous())
+            return take_flat(array, flat_nonzero(mask, on_wait), {.on_wait = on_wait});
+        Array result = empty_for(array, array.dtype(), count_true(mask, on_wait));
+        if (result.size() > 0)
+            pick_by_tiles(array, in_c_order(mask, DType::boolean), result, on_wait);
+        return result;
+    }
     const Counted counted = count_chunks(mask, on_wait);
     Array result = empty_for(array, array.dtype(), total_of(counted, on_wait));
     if (result.size() > 0)
@@ -164,7 +192,10 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
     require_writable(array);
     std::int64_t total = 0;
     std::optional<Counted> counted;
-    if (mask.size() > 0) {
+    if (mask.size() > 0 && by_tiles(mask)) {
+        if (!repeated || values.size() == 0)
+            total = count_true(mask, on_wait);
+    } else if (mask.size() > 0) {
         counted = count_chunks(mask, on_wait);
         if (!repeated || values.size() == 0)
             total = total_of(*counted, on_wait);
@@ -177,10 +208,17 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
                               " output values where the mask is true"));
     if (mask.size() == 0 || values.size() == 0)
         return;
-    walk(MaskAct::fill, *counted, apart_from(mask, array, mask.dtype()),
-         {Argument::of(apart_from(values, array, array.dtype())),
-          Argument::of(Scalar::of(values.size())), Argument::of(array)},
-         on_wait);
+    const Array seen = apart_from(mask, array, mask.dtype()),
+                from = apart_from(values, array, array.dtype());
+    if (counted)
+        walk(MaskAct::fill, *counted, seen,
+             {Argument::of(from), Argument::of(Scalar::of(from.size())), Argument::of(array)},
+             on_wait);
+    else if (array.c_contiguous())
+        fill_by_tiles(array, in_c_order(seen, DType::boolean), in_c_order(from, array.dtype()),
+                      on_wait);
+    else
+        put_flat(array, flat_nonzero(seen, on_wait), from, {.on_wait = on_wait});
 }
 
 void put_where(const Array& array, const Array& mask, const Argument& value,

@@ -1,4 +1,5 @@
-// Arrays of bools as indices: one pass that counts, a scan of the counts, one pass that compacts.
+// Arrays of bools as indices: what is true is counted and compacted. CPUs scan counts of chunks, GPUs
+// take one pass of tiles.
 #pragma once
 #include "runtime/kernel/argument.h"
 

@@ -1,11 +1,13 @@
-// Arranges the sorted axis as rows in C order, sorts, and shapes the results.
+// Arranges an axis as rows in C order, sorts or partitions them, and shapes the results.
 #include "runtime/kernel/order.h"
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/partition.h"
 #include "runtime/stream/stream.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -54,47 +56,96 @@ void keep(const Array& array, CUstream stream) {
     keep_for_graph(array.device(), stream, std::make_shared<const Array>(array));
 }
 
-} // namespace
-
-Array sort(const Array& a, std::optional<std::int64_t> axis, SortCall call,
-           void (*on_wait)(bool entering)) {
-    call.stream = current_stream(a.device());
-    const Rows rows = rows_of(a, axis, call.stream);
+// What `fill` makes of rows in C order, with the axes of `a` in their order.
+template <class Fill> Array ordered_values(const Array& a, std::optional<std::int64_t> axis,
+                                           CUstream stream, const Fill& fill) {
+    const Rows rows = rows_of(a, axis, stream);
     if (rows.copied || !axis)
-        keep(rows.dense, call.stream);
-    const Array made = Array::empty(a.device(), a.dtype(), rows.dense.shape(), call.stream);
-    sort_rows(rows.dense, &made, nullptr, nullptr, call, on_wait);
+        keep(rows.dense, stream);
+    const Array made = Array::empty(a.device(), a.dtype(), rows.dense.shape(), stream);
+    fill(rows.dense, made);
     if (!axis)
         return *reshape_view(made, Dims{a.size()});
     const Array shaped = *reshape_view(made, rows.moved.shape());
-    Array result = empty_like(a, a.dtype(), call.stream);
+    Array result = empty_like(a, a.dtype(), stream);
     const Array turned = last_axis(result, axis);
     if (turned.c_contiguous()) {
         const std::int64_t from[] = {-1}, to[] = {*axis};
         return a.ndim() == 0 ? shaped : moveaxis(shaped, from, to);
     }
-    copy_into(turned, shaped, call.stream);
-    keep(made, call.stream);
+    copy_into(turned, shaped, stream);
+    keep(made, stream);
     return result;
 }
 
-Array argsort(const Array& a, std::optional<std::int64_t> axis, SortCall call,
-              void (*on_wait)(bool entering)) {
-    call.stream = current_stream(a.device());
-    const Rows rows = rows_of(a, axis, call.stream);
+// Likewise places, in C order.
+template <class Fill> Array ordered_places(const Array& a, std::optional<std::int64_t> axis,
+                                           CUstream stream, const Fill& fill) {
+    const Rows rows = rows_of(a, axis, stream);
     if (rows.copied || !axis)
-        keep(rows.dense, call.stream);
-    const Array made = Array::empty(a.device(), DType::int64, rows.dense.shape(), call.stream);
-    sort_rows(rows.dense, nullptr, &made, nullptr, call, on_wait);
+        keep(rows.dense, stream);
+    const Array made = Array::empty(a.device(), DType::int64, rows.dense.shape(), stream);
+    fill(rows.dense, made);
     if (!axis)
         return *reshape_view(made, Dims{a.size()});
     const Array shaped = *reshape_view(made, rows.moved.shape());
     if (a.ndim() < 2 || normalise_axis(*axis, a.ndim()) == a.ndim() - 1)
         return shaped;
-    Array result = Array::empty(a.device(), DType::int64, a.shape(), call.stream);
-    copy_into(last_axis(result, axis), shaped, call.stream);
-    keep(made, call.stream);
+    Array result = Array::empty(a.device(), DType::int64, a.shape(), stream);
+    copy_into(last_axis(result, axis), shaped, stream);
+    keep(made, stream);
     return result;
+}
+
+// Places as they rise, each once.
+std::vector<std::int64_t> rising(std::vector<std::int64_t> wanted) {
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    return wanted;
+}
+
+} // namespace
+
+Array sort(const Array& a, std::optional<std::int64_t> axis, SortCall call,
+           void (*on_wait)(bool entering)) {
+    call.stream = current_stream(a.device());
+    return ordered_values(a, axis, call.stream, [&](const Array& rows, const Array& made) {
+        sort_rows(rows, &made, nullptr, nullptr, call, on_wait);
+    });
+}
+
+Array argsort(const Array& a, std::optional<std::int64_t> axis, SortCall call,
+              void (*on_wait)(bool entering)) {
+    call.stream = current_stream(a.device());
+    return ordered_places(a, axis, call.stream, [&](const Array& rows, const Array& made) {
+        sort_rows(rows, nullptr, &made, nullptr, call, on_wait);
+    });
+}
+
+Array partition(const Array& a, std::vector<std::int64_t> wanted, std::optional<std::int64_t> axis,
+                void (*on_wait)(bool entering)) {
+    const std::vector<std::int64_t> at = rising(std::move(wanted));
+    SortCall call;
+    call.stream = current_stream(a.device());
+    return ordered_values(a, axis, call.stream, [&](const Array& rows, const Array& made) {
+        if (can_partition(rows, false, at.size()))
+            partition_rows(rows, &made, nullptr, at, call.stream, on_wait);
+        else
+            sort_rows(rows, &made, nullptr, nullptr, call, on_wait);
+    });
+}
+
+Array argpartition(const Array& a, std::vector<std::int64_t> wanted,
+                   std::optional<std::int64_t> axis, void (*on_wait)(bool entering)) {
+    const std::vector<std::int64_t> at = rising(std::move(wanted));
+    SortCall call;
+    call.stream = current_stream(a.device());
+    return ordered_places(a, axis, call.stream, [&](const Array& rows, const Array& made) {
+        if (can_partition(rows, true, at.size()))
+            partition_rows(rows, nullptr, &made, at, call.stream, on_wait);
+        else
+            sort_rows(rows, nullptr, &made, nullptr, call, on_wait);
+    });
 }
 
 SortedWithPlaces sort_with_places(const Array& a, const Array* given, SortCall call,

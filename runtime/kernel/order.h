@@ -1,8 +1,9 @@
-// NumPy's sorts over `sort_rows`: their axes, layouts and outputs.
+// NumPy's sorts and partitions over those of rows: their axes, layouts and outputs.
 #pragma once
 #include "runtime/kernel/sort.h"
 
 #include <optional>
+#include <vector>
 
 namespace quern {
 
@@ -20,6 +21,14 @@ struct SortedWithPlaces {
 [[nodiscard]] SortedWithPlaces sort_with_places(const Array& a, const Array* given,
                                                 SortCall call = {},
                                                 void (*on_wait)(bool entering) = nullptr);
+// `a` along an axis with the values at `wanted` (places from 0 to the axis's extent) where a sort
+// would put them and no greater ones before them; and the places that would do so. Throws AxisError.
+[[nodiscard]] Array partition(const Array& a, std::vector<std::int64_t> wanted,
+                              std::optional<std::int64_t> axis,
+                              void (*on_wait)(bool entering) = nullptr);
+[[nodiscard]] Array argpartition(const Array& a, std::vector<std::int64_t> wanted,
+                                 std::optional<std::int64_t> axis,
+                                 void (*on_wait)(bool entering) = nullptr);
 // Sorts where `a` lies. Throws ValueError if it is read-only.
 void sort_in_place(const Array& a, std::int64_t axis, void (*on_wait)(bool entering) = nullptr);
 

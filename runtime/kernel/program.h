@@ -21,6 +21,9 @@ struct ProgramLaunch {
 void launch_program(const ProgramText& program, std::string_view kernel,
                     std::span<const Argument> args, const ProgramLaunch& launch);
 
+// Is it a CPU with AVX2, whose instructions a piece may then name?
+[[nodiscard]] bool has_avx2(const Device& device);
+
 [[nodiscard]] Argument number(std::int64_t value);
 [[nodiscard]] Argument array_or_null(const Array* array);
 

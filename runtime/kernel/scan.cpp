@@ -16,7 +16,7 @@ namespace {
 
 // One compiled variant on one device.
 struct Loaded {
-    CUfunction function = nullptr, totals = nullptr;
+    CUfunction function = nullptr;
     ModuleHandle module;
     std::vector<ScanField> nest;
 };
@@ -46,8 +46,6 @@ Loaded& ScanKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
         const CompiledKernel compiled = compile_scan(spec, typed.signature, variant, device.arch());
         loaded->module = load_module(device, compiled.binary, spec.name);
         loaded->function = find_function(device, loaded->module, compiled.symbol);
-        if (variant.layout.split && variant.layout.target == Target::cpu)
-            loaded->totals = find_function(device, loaded->module, compiled.symbol + "_totals");
     }
     loaded->nest = scan_fields(variant.layout);
     const std::lock_guard lock(mutex);
@@ -139,12 +137,10 @@ void ScanKernel::operator()(std::span<const Argument> args, const ScanCall& call
 
     std::optional<Array> room;
     if (plan.layout.split) {
-        room = Array::empty(device, DType::uint8,
-                            Dims{scan_room_bytes(plan, prepared.variant.accumulator_bytes)},
-                            call.stream);
-        if (plan.layout.target == Target::gpu)
-            fill_bytes(device, room->address(), 0, static_cast<std::size_t>(room->nbytes()),
-                       call.stream);
+        const ScanRoom wanted = scan_room(plan, prepared.variant.accumulator_bytes);
+        room = Array::empty(device, DType::uint8, Dims{wanted.bytes}, call.stream);
+        fill_bytes(device, room->address(), 0, static_cast<std::size_t>(wanted.cleared),
+                   call.stream);
     }
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, prepared.arrays);
@@ -152,11 +148,9 @@ void ScanKernel::operator()(std::span<const Argument> args, const ScanCall& call
         parameters.add_pointer(room->address());
     parameters.add_nest(loaded->nest, plan);
 
-    const std::array<LaunchStep, 2> steps{
-        LaunchStep{loaded->totals, loaded->totals != nullptr ? plan.grid : 0, plan.block},
-        LaunchStep{loaded->function, plan.grid, plan.block}};
+    const std::array<LaunchStep, 1> steps{LaunchStep{loaded->function, plan.grid, plan.block}};
     if (settings().show_launch) [[unlikely]]
-        show_launch(spec, device, describe(plan.layout), steps[1]);
+        show_launch(spec, device, describe(plan.layout), steps[0]);
     launch(spec, device, call.stream, steps, parameters, prepared.arrays, on_wait);
     if (room)
         keep_for_graph(device, call.stream, std::make_shared<const Array>(std::move(*room)));

@@ -1,7 +1,9 @@
 // Launches of the prelude's searches and sets, and the one number that decides an output's size.
 #include "runtime/kernel/search.h"
 
+#include "runtime/device/waits.h"
 #include "runtime/kernel/cumulative.h"
+#include "runtime/kernel/masks.h"
 #include "runtime/kernel/order.h"
 #include "runtime/kernel/program.h"
 #include "runtime/kernel/waiting.h"
@@ -11,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
+#include <span>
 
 namespace quern {
 namespace {
@@ -76,11 +80,108 @@ Ordinals number_true(const Array& mask, OnWait on_wait) {
     call.axis = 0;
     call.dtype = DType::int64;
     Ordinals made{cumulative(ScanOp::sum, mask, call, on_wait)};
+    check_may_wait();
     const Waiting waiting(on_wait);
     copy_to_host(mask.device(), &made.total,
                  made.upto.address() + static_cast<std::uint64_t>(mask.size() - 1) * 8, 8,
                  current_stream(mask.device()));
     return made;
+}
+
+// Blocks of one thread that share `count` elements of a sorted array on a CPU.
+struct Chunks {
+    std::int64_t blocks, chunk;
+    Chunks(const Device& device, std::int64_t count) {
+        constexpr std::int64_t worth_a_block = 1 << 16;
+        blocks =
+            std::clamp<std::int64_t>(count / worth_a_block, 1, device.properties().multiprocessors);
+        chunk = (count + blocks - 1) / blocks;
+        blocks = (count + chunk - 1) / chunk;
+    }
+};
+
+// The distinct values of a sorted array on a CPU: counted, and then written to where they belong.
+Array keep_distinct(const Array& sorted, bool one_nan, OnWait on_wait) {
+    Device& device = sorted.device();
+    const CUstream stream = current_stream(device);
+    const Chunks chunks(device, sorted.size());
+    const Array ends = make(sorted, DType::int64, Dims{chunks.blocks});
+    const DType types[] = {sorted.dtype()};
+    const ProgramLaunch launch{device, stream, static_cast<std::uint32_t>(chunks.blocks), 1,
+                               on_wait};
+    const Argument counting[] = {Argument::of(sorted), number(sorted.size()), number(chunks.chunk),
+                                 number(one_nan), Argument::of(ends)};
+    launch_program({"quern/sets.cuh", types}, "quern_count_heads", counting, launch);
+    check_may_wait();
+    {
+        const Waiting waiting(on_wait);
+        Stream::external(device, stream).synchronize();
+    }
+    // A CPU's memory is the host's.
+    const std::span<std::int64_t> upto(reinterpret_cast<std::int64_t*>(ends.address()),
+                                       static_cast<std::size_t>(chunks.blocks));
+    std::partial_sum(upto.begin(), upto.end(), upto.begin());
+    Array kept = make(sorted, sorted.dtype(), Dims{upto.back()});
+    const Argument keeping[] = {Argument::of(sorted), number(sorted.size()), number(chunks.chunk),
+                                number(one_nan),      Argument::of(ends),    Argument::of(kept)};
+    launch_program({"quern/sets.cuh", types}, "quern_keep_heads", keeping, launch);
+    return kept;
+}
+
+// Whether sorted values are among others, on a CPU: both are walked along.
+Array walk_along(const Array& sorted, const Array& wanted, bool invert, OnWait on_wait) {
+    Device& device = sorted.device();
+    Array found = make(wanted, DType::boolean, wanted.shape());
+    if (wanted.size() == 0)
+        return found;
+    const Chunks chunks(device, wanted.size());
+    const DType types[] = {sorted.dtype()};
+    const std::array<std::pair<std::string_view, int>, 1> numbers{{{"QUERN_SEARCH_MODE", 2}}};
+    const Argument args[] = {Argument::of(sorted),  number(sorted.size()), Argument::of(wanted),
+                             number(wanted.size()), number(chunks.chunk),  Argument::of(found),
+                             number(invert)};
+    launch_program(
+        {"quern/search.cuh", types, numbers}, "quern_walk", args,
+        {device, current_stream(device), static_cast<std::uint32_t>(chunks.blocks), 1, on_wait});
+    return found;
+}
+
+// By a table of bytes, on a CPU: nothing where `values` are no integers or lie too far apart.
+std::optional<Array> look_up(const Array& values, const Array& wanted, bool invert,
+                             OnWait on_wait) {
+    const Kind kind = row(values.dtype()).kind;
+    Device& device = values.device();
+    if (!device.is_cpu() || kind == Kind::floating || kind == Kind::complex || values.size() == 0)
+        return std::nullopt;
+    const CUstream stream = current_stream(device);
+    const DType types[] = {values.dtype()};
+    const ProgramText program{"quern/table.cuh", types};
+    const ProgramLaunch once{device, stream, 1, 1, on_wait};
+    const Array range = make(values, DType::uint64, Dims{2});
+    const Argument seen[] = {Argument::of(values), number(values.size()), Argument::of(range)};
+    launch_program(program, "quern_find_range", seen, once);
+    std::uint64_t ends[2];
+    check_may_wait();
+    {
+        const Waiting waiting(on_wait);
+        copy_to_host(device, ends, range.address(), sizeof ends, stream);
+    }
+    const std::uint64_t apart = ends[1] - ends[0];
+    if (apart >= 6 * static_cast<std::uint64_t>(values.size() + wanted.size()))
+        return std::nullopt;
+    const auto size = static_cast<std::int64_t>(apart) + 1,
+               least = static_cast<std::int64_t>(ends[0]);
+    const Array table = make(values, DType::uint8, Dims{size + 1});
+    const Argument making[] = {Argument::of(values), number(values.size()), number(least),
+                               Argument::of(table), number(size)};
+    launch_program(program, "quern_make_table", making, once);
+    Array found = make(wanted, DType::boolean, wanted.shape());
+    const Argument looking[] = {Argument::of(wanted), number(wanted.size()), number(least),
+                                Argument::of(table),  number(size),          Argument::of(found),
+                                number(invert)};
+    launch_program(program, "quern_look_up", looking, each(wanted, wanted.size(), on_wait));
+    keep_for_graph(device, stream, std::make_shared<const Array>(table));
+    return found;
 }
 
 } // namespace
@@ -90,7 +191,13 @@ Array search_sorted(const Array& sorted, const Array& wanted, Side side, const A
     return search(sorted, wanted, side == Side::right, sorter, on_wait);
 }
 
-Array is_in(const Array& sorted, const Array& wanted, bool invert, OnWait on_wait) {
+Array is_in(const Array& values, bool are_sorted, const Array& wanted, bool invert,
+            OnWait on_wait) {
+    if (std::optional<Array> found = look_up(values, wanted, invert, on_wait))
+        return std::move(*found);
+    if (are_sorted && values.device().is_cpu())
+        return walk_along(values, wanted, invert, on_wait);
+    const Array sorted = are_sorted ? values : sort(values, 0, {}, on_wait);
     return search(sorted, wanted, invert ? 3 : 2, nullptr, on_wait);
 }
 
@@ -105,6 +212,13 @@ Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait) {
         return std::move(made.values);
     }();
     const std::int64_t count = a.size();
+    if (count > 0 && !with_places && !call.counts)
+        return {a.device().is_cpu()
+                    ? keep_distinct(sorted, call.one_nan, on_wait)
+                    : pick(sorted, heads_of(sorted, call.one_nan, false, on_wait), on_wait),
+                {},
+                {},
+                {}};
     Ordinals ordinals{make(a, DType::int64, Dims{0})};
     std::optional<Array> heads;
     if (count > 0) {

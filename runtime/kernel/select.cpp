@@ -5,6 +5,7 @@
 #include "compiler/base/text.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/plan_options.h"
+#include "runtime/kernel/program.h"
 #include "runtime/kernel/raw.h"
 #include "runtime/memory/copy.h"
 
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <tuple>
 
 namespace quern {
@@ -43,11 +45,12 @@ Kernels make_kernels(DType value, DType result, const SelectLayout& layout) {
 }
 
 Kernels& kernels_of(DType value, DType result, const SelectLayout& layout) {
-    using Key = std::tuple<DType, DType, SelectRoad, bool, int, int, int>;
+    using Key = std::tuple<DType, DType, SelectRoad, bool, bool, int, int, int>;
     static std::mutex mutex;
     static auto* const all = new std::map<Key, Kernels>;
     const std::lock_guard lock(mutex);
-    const Key key{value,          result,     layout.road, layout.threads, layout.digit_bits,
+    const Key key{value,          result,         layout.road,
+                  layout.threads, layout.vectors, layout.digit_bits,
                   layout.targets, layout.held};
     const auto found = all->find(key);
     return found != all->end()
@@ -62,12 +65,11 @@ SelectPlan plan_of(const Array& rows, const Array& q, const SelectCall& call) {
     request.places = q.size();
     request.item_bytes = row(rows.dtype()).bytes;
     request.target = plan_target(rows.device());
+    request.vectors = has_avx2(rows.device());
     request.processors = rows.device().properties().multiprocessors;
     request.force_splits = call.splits;
     return plan_select(request);
 }
-
-Argument number(std::int64_t value) { return Argument::of(Scalar::of(value)); }
 
 } // namespace
 
@@ -88,10 +90,19 @@ void select(const Array& rows, const Array& q, const Array& out, const SelectCal
     hooks.on_wait = on_wait;
     const auto method = number(static_cast<int>(call.method)), skip = number(call.skip_nan);
     if (plan.layout.road != SelectRoad::split_rows) {
+        const bool has_room = plan.layout.road == SelectRoad::whole_rows && !plan.layout.threads;
+        const Array room = Array::empty(device, rows.dtype(),
+                                        Dims{has_room ? 2 * plan.grid * length : 0}, call.stream),
+                    ranks = Array::empty(device, DType::int64,
+                                         Dims{has_room ? 2 * plan.grid * places : 0}, call.stream);
         const Argument args[] = {
-            Argument::of(rows), number(count),     number(length), Argument::of(q),
-            number(places),     Argument::of(out), method,         skip};
-        (*kernels.first)(args, launch, hooks);
+            Argument::of(rows), number(count),      number(length), Argument::of(q),
+            number(places),     Argument::of(out),  method,         skip,
+            Argument::of(room), Argument::of(ranks)};
+        (*kernels.first)(std::span(args).first(has_room ? 10 : 8), launch, hooks);
+        if (has_room)
+            for (const Array* made : {&room, &ranks})
+                keep_for_graph(device, call.stream, std::make_shared<const Array>(*made));
         return;
     }
     const auto room = [&](std::int64_t bytes) {

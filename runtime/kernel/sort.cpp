@@ -81,9 +81,10 @@ class Sort {
     }
     const Array* room_for_values() { return room(type_, rows_.size()); }
     const Array* room_for_places() {
-        return places_ == nullptr
-                   ? nullptr
-                   : room(plan_.layout.wide ? DType::int64 : DType::uint32, rows_.size());
+        return places_ == nullptr ? nullptr : room(place_type(), rows_.size());
+    }
+    [[nodiscard]] DType place_type() const {
+        return plan_.layout.wide ? DType::int64 : DType::uint32;
     }
 
     // What passes before the last write, in turn; where the values are wanted every other one
@@ -111,14 +112,20 @@ class Sort {
             {{Argument::of(rows_), array_or_null(values_), array_or_null(given_),
               array_or_null(places_), number(count()), number(length()), number(key_bits())}});
     }
+    // A block has room for a row beside the one where its result goes.
     void whole_rows() {
-        const Between between = make_between();
-        run("quern_sort_rows",
-            {{Argument::of(rows_), array_or_null(values_), array_or_null(between.spare),
-              array_or_null(between.second), array_or_null(between.here),
-              array_or_null(between.there), array_or_null(given_), array_or_null(places_),
-              number(count()), number(length()), number(plan_.rows_per_block),
-              number(plan_.passes)}});
+        const std::int64_t elements = plan_.grid * length();
+        const Array* const spare = room(type_, elements);
+        const Array* const second = values_ == nullptr ? room(type_, elements) : nullptr;
+        const Array *here = nullptr, *there = nullptr;
+        if (places_ != nullptr) {
+            here = room(place_type(), elements);
+            there = room(place_type(), elements);
+        }
+        run("quern_sort_rows", {{Argument::of(rows_), array_or_null(values_), array_or_null(spare),
+                                 array_or_null(second), array_or_null(here), array_or_null(there),
+                                 array_or_null(given_), array_or_null(places_), number(count()),
+                                 number(length()), number(plan_.rows_per_block)}});
     }
 
     // The passes of split rows: `pass` launches one, from these values and places to those.

@@ -8,12 +8,56 @@
 namespace quern {
 
 #if QUERN_COUNT_EDGES
+#if !QUERN_COUNT_THREADS
+// Cells of one width from the first edge to the last, each with the last edge before it: what lies in a cell is compared with
+// the few edges in it. Integers that are few have a cell each, and nothing is compared.
+struct EdgeGrid {
+    static const int cells = 1024, most_steps = 2;
+    int before[cells];
+    double first, scale;
+    int steps; // most edges in one cell; none: the edges lie too unevenly
+    bool exact;
+    // The last bits of a sum with a number so large that they count ones.
+    __device__ unsigned int cell_of(double x) const {
+        const double sum = (x - first) * scale + 4503599627370496.0;
+        unsigned int low;
+        memcpy(&low, &sum, sizeof low);
+        return low;
+    }
+    __device__ void make(const QUERN_T1* edges, long long bins) {
+        first = convert<double>(edges[0]);
+        const double range = convert<double>(edges[bins]) - first;
+        exact = !Ordered<QUERN_T1>::has_nan && range < cells;
+        scale = exact ? 1 : (cells - 1) / range;
+        steps = 0;
+        if (!(scale > 0 && scale - scale == 0) || bins > 4 * cells) return;
+        long long edge = 0;
+        for (unsigned int cell = 0; cell < cells; ++cell) {
+            before[cell] = static_cast<int>(edge) - 1;
+            int here = 0;
+            for (; edge <= bins && cell_of(convert<double>(edges[edge])) == cell; ++edge) ++here;
+            if (here > steps) steps = here;
+            if (exact) before[cell] = static_cast<int>(edge) - 1;
+        }
+        if (steps > most_steps && !exact) steps = 0;
+    }
+};
+#endif
 // Bins between edges, each with its lower one and the last with both; -1 outside. Bins of one width are guessed first: `scale`
 // of them to a unit.
 struct Binner {
     const QUERN_T1* edges;
     long long bins;
     double scale;
+#if !QUERN_COUNT_THREADS
+    const EdgeGrid* grid = nullptr;
+    __device__ long long looked_up(QUERN_T1 x) const {
+        if (!(x >= edges[0] && x <= edges[bins])) return -1;
+        long long at = grid->before[grid->cell_of(convert<double>(x))];
+        for (int step = 0; step < EdgeGrid::most_steps && !grid->exact; ++step) at += at < bins && x >= edges[at + 1];
+        return at < bins ? at : bins - 1;
+    }
+#endif
     __device__ long long guessed(QUERN_T1 x) const {
         if (!(x >= edges[0] && x <= edges[bins])) return -1;
         const double guess = (convert<double>(x) - convert<double>(edges[0])) * scale;
@@ -29,6 +73,12 @@ struct Binner {
             for (int l = 0; l < lanes; ++l) found[l] = guessed(x[l]);
             return;
         }
+#if !QUERN_COUNT_THREADS
+        if (grid) {
+            for (int l = 0; l < lanes; ++l) found[l] = looked_up(x[l]);
+            return;
+        }
+#endif
         search<QUERN_T1, lanes, true>(edges, bins + 1, nullptr, x, found); // edges up to x; all of them for a NaN
         for (int l = 0; l < lanes; ++l) found[l] = found[l] <= bins ? found[l] - 1 : x[l] == edges[bins] ? bins - 1 : -1;
     }
@@ -45,7 +95,14 @@ struct Binner {
 #endif
 
 // visit(k, bin) for elements [begin, end), in order.
-template <class Visit> __device__ inline void each_bin(const Binner& binner, const QUERN_T0* x, long long begin, long long end, const Visit& visit) {
+template <class Visit> __device__ inline void each_bin(Binner binner, const QUERN_T0* x, long long begin, long long end, const Visit& visit) {
+#if QUERN_COUNT_EDGES && !QUERN_COUNT_THREADS
+    EdgeGrid grid;
+    if (!(binner.scale > 0) && end - begin > 8 * EdgeGrid::cells) {
+        grid.make(binner.edges, binner.bins);
+        if (grid.steps > 0) binner.grid = &grid;
+    }
+#endif
     const int lanes = QUERN_COUNT_EDGES ? search_lanes : 1;
     long long found[lanes], k = begin;
     for (; k + lanes <= end; k += lanes) {

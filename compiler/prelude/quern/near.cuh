@@ -40,6 +40,18 @@ template <class T> struct Whole {
     }
 };
 
+// seldom_NAME(usual, x, wanted): `usual`, or the scalar expression in x where it is wanted. Loops stay in vectors: the
+// host compiler calls it where a lane of a vector asks for it.
+#define QUERN_SELDOM_CALL(name, T, operands, given, expression)                                                            \
+    extern "C" __device__ __attribute__((const, noinline)) inline T __quern_seldom_##name##_##T operands {                  \
+        return wanted ? expression : usual;                                                                                \
+    }                                                                                                                      \
+    __device__ inline T seldom_##name operands { return __quern_seldom_##name##_##T given; }
+#define QUERN_SELDOM(name, T, expression)                                                                                  \
+    QUERN_SELDOM_CALL(name, T, (T usual, T x, bool wanted), (usual, x, wanted), expression)
+#define QUERN_SELDOM_OF_TWO(name, T, expression)                                                                           \
+    QUERN_SELDOM_CALL(name, T, (T usual, T x, T y, bool wanted), (usual, x, y, wanted), expression)
+
 // (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
 __device__ inline double exp_tail(double r) {
     const double c[] = {
@@ -97,6 +109,16 @@ template <class T> __device__ inline T cosh(T x) {
     const T half = scaled(T(1) + parts.head, parts.power - 1); // of e^|x|
     return half + T(0.25) / half;
 }
+template <class T> __device__ inline T tanh(T x) { // (e^2x - 1) / (e^2x + 1)
+    const T size = ::fabs(x), kept = size > T(20) ? T(20) : size; // 1 from there on
+    const ExpParts<T> parts(kept + kept);
+    const T tail = ::fma(parts.r * parts.r, exp_tail(parts.r), parts.lost), head = parts.r + tail;
+    const T power = two_to<T>(parts.power), first = power - T(1), above = ::fma(power, head, first), below = above + T(2);
+    const T above_rest = ::fma(power, head, first - above) + power * (tail - (head - parts.r));
+    const T below_rest = above - (below - T(2)) + above_rest, inverse = T(1) / below, near = above * inverse;
+    const T left = ::fma(-near, below, above) + (above_rest - near * below_rest);
+    return ::copysign(::fma(left, inverse, near), x);
+}
 __device__ inline double exp2(double x) {
     const double low = x < -1080 ? -1080 : x, kept = low > 1030 ? 1030 : low;
     const Whole<double> whole(kept);
@@ -106,6 +128,14 @@ __device__ inline double exp2(double x) {
         1.5252733846633862e-05, 1.3215486888709559e-06, 1.0178054739655802e-07, 7.054866907147061e-09,
         4.456192665783162e-10, 2.5771800455690595e-11};
     return scaled(1.0 + ::fma(f, 0.6931471805599453, f * f * polynomial(f, c)), whole.integer);
+}
+__device__ inline float exp2(float x) {
+    const float low = x < -160.0f ? -160.0f : x, kept = low > 130.0f ? 130.0f : low;
+    const Whole<float> whole(kept);
+    const float f = kept - whole.value;
+    const float c[] = {
+        0.24022647738456726f, 0.05550362169742584f, 0.009618526324629784f, 0.0013390161329880357f, 0.00015321170212700963f};
+    return scaled(1.0f + ::fma(f, 0.69314718f, f * f * polynomial(f, c)), whole.integer);
 }
 
 // x = 2^power * (1 + s), s from sqrt(1/2) - 1 to sqrt(2) - 1, and log(1 + s) - s.
@@ -226,6 +256,18 @@ template <class T> __device__ inline T ldexp(T x, int by) {
     const int sum = kept + power, whole = sum > most ? most : sum < least ? least : sum;
     const int last = whole > 0 ? 64 : -64;
     return fraction * two_to<T>(whole - last) * two_to<T>(last);
+}
+
+// Neighbours are neighbours as integers.
+template <class T> __device__ inline T nextafter(T a, T b) {
+    typedef Bits<T> B;
+    const bool away = (a < b) == (a > T(0));
+    const T next = B::value(away ? B::of(a) + 1 : B::of(a) - 1), start = ::copysign(B::value(1), b);
+    const T moved = a == b ? b : a == T(0) ? start : next;
+    return ((a != a) | (b != b)) ? a + b : moved;
+}
+template <class T> __device__ inline T spacing(T a) { // NaN of infinities
+    return a == T(0) ? Bits<T>::value(1) : Bits<T>::value(Bits<T>::of(a - a) == 0 ? Bits<T>::of(a) + 1 : Bits<T>::of(a)) - a;
 }
 
 } // namespace near

@@ -1,5 +1,6 @@
 // Values and where they stand, for argmax and its like: NaN before all, the first of equals wins.
 #pragma once
+#include "quern/elementwise.cuh"
 #include "quern/reduce_ops.cuh"
 
 namespace quern {
@@ -29,6 +30,19 @@ template <class V, bool largest, bool rising> struct Candidate {
     __device__ Candidate() : value(worst(V())), index(0x7fffffff) {}
     template <class T> __device__ Candidate(const T& x, long long at) : value(static_cast<V>(x)), index(static_cast<int>(at)) {}
     template <class T> __device__ explicit Candidate(const Placed<T>&) : Candidate() {} // the start
+    // The first best of a pack of bytes. Two of them are compared at once, each above its place counted from the end.
+    template <class T, int lanes> __device__ Candidate(const Pack<T, lanes>& pack, long long at) {
+        const unsigned int turned = (T(-1) < T(0) ? 0 : 0x80808080u) ^ (largest ? 0 : 0xffffffffu);
+        unsigned int top = 0x80008000u;
+#pragma unroll
+        for (int k = 0; k < lanes; k += 4) {
+            const unsigned int word = reinterpret_cast<const unsigned int*>(pack.values)[k / 4] ^ turned, places = 0xfcfdfeffu - k * 0x01010101u;
+            top = __vmaxs2(top, __vmaxs2(__byte_perm(word, places, 0x1504), __byte_perm(word, places, 0x3726)));
+        }
+        const int most = max(static_cast<int>(top << 16) >> 16, static_cast<int>(top) >> 16);
+        value = static_cast<T>((most >> 8) ^ static_cast<int>(turned));
+        index = static_cast<int>(at) + 255 - (most & 255);
+    }
     template <class T> __device__ explicit operator Placed<T>() const {
         if (index == 0x7fffffff) return Placed<T>(largest ? Limits<T>::low() : Limits<T>::high());
         return Placed<T>(static_cast<T>(value), index);

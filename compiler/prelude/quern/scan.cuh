@@ -23,6 +23,25 @@ template <class T> struct Prefix {
 
 #ifdef __QUERN_HOST__
 
+// A loop over the columns of a row: one vector at a time, for few columns are common.
+#define QUERN_COLUMNS _Pragma("clang loop vectorize(assume_safety) interleave_count(1)")
+
+// Lines are cut into tiles, which threads take one after another: each tells what is joined up to its end, and whoever takes the next
+// waits for that. The room has the number of the next tile, a word for each that says whether it told, and what it told. Tiles
+// are taken in order, so the one that is waited for has been begun.
+extern "C" __device__ __attribute__((nothrow)) void __quern_wait_for(const unsigned int* word);
+template <class T> struct SharedTiles {
+    unsigned long long* next;
+    unsigned int* told;
+    T* joined;
+    __device__ SharedTiles(void* room, unsigned long long count)
+        : next(static_cast<unsigned long long*>(room)), told(reinterpret_cast<unsigned int*>(next + 8)),
+          joined(reinterpret_cast<T*>(told + (count + 15) / 16 * 16)) {}
+    __device__ unsigned long long take() const { return __atomic_fetch_add(next, 1ull, __ATOMIC_RELAXED); }
+    __device__ void wait(unsigned long long tile) const { __quern_wait_for(told + tile); }
+    __device__ void tell(unsigned long long tile) const { __atomic_store_n(told + tile, 1u, __ATOMIC_RELEASE); }
+};
+
 // Whether joins of the type take longer than a load and a store: integers are ready in the next cycle.
 template <class T> struct JoinsSlowly { static const bool value = true; };
 #define QUERN_JOINS_FAST(T) template <> struct JoinsSlowly<T> { static const bool value = false; };
@@ -159,8 +178,8 @@ template <class T> struct Ledger {
     }
     // For a whole warp: takes the chain on from tile `first`, behind `carry`, as far as tiles have told. `by_tiles`: of one line,
     // whose first tile has nothing before it.
-    template <class Index, class Join>
-    __device__ void advance(Index& first, T& carry, Index steps, const Divisor<Index>& by_tiles, const Join& join) const {
+    template <class Index, class Lines, class Join>
+    __device__ void advance(Index& first, T& carry, Index steps, const Lines& by_tiles, const Join& join) const {
         const unsigned int lane = threadIdx.x & 31;
         T joined[windows];
         unsigned int told[windows];
@@ -203,8 +222,8 @@ template <class T> struct Ledger {
         }
     }
     // For a whole warp: chains [value, past), at most 32, each to its end. A lane keeps the state of one.
-    template <class Index, class Join>
-    static __device__ void scan(void* room, Index steps, Index values, Index value, Index past, const Divisor<Index>& by_tiles, const Join& join) {
+    template <class Index, class Lines, class Join>
+    static __device__ void scan(void* room, Index steps, Index values, Index value, Index past, const Lines& by_tiles, const Join& join) {
         const unsigned int lane = threadIdx.x & 31, count = static_cast<unsigned int>(past - value);
         Index first = steps;
         if (lane < count) first = 0;

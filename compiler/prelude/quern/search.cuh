@@ -25,3 +25,23 @@ extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long 
         }
     }
 }
+
+#ifdef __QUERN_HOST__
+// Likewise whether sorted values are there, or are not with `invert`, for blocks of one thread with `chunk` of them each: both
+// are walked along, one step at a time, and an answer stands once its value is passed.
+extern "C" __global__ void quern_walk(const QUERN_T0* sorted, const long long length, const QUERN_T0* wanted, const long long count,
+                                      const long long chunk, bool* there, const long long invert) {
+    typedef quern::SortKey<QUERN_T0> Keys;
+    const long long begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count;
+    long long at = 0, k = begin;
+    quern::search<QUERN_T0, 1, false>(sorted, length, nullptr, wanted + begin, &at);
+    while (k < end && at < length) {
+        const QUERN_T0 value = wanted[k], other = sorted[at];
+        const bool goes_on = Keys::of(other) < Keys::of(value);
+        there[k] = quern::same(value, other) != (invert != 0);
+        at += goes_on;
+        k += !goes_on;
+    }
+    for (; k < end; ++k) there[k] = invert != 0;
+}
+#endif

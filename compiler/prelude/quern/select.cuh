@@ -3,6 +3,9 @@
 // a block is one thread, and no thread waits.
 #pragma once
 #include "quern/ordered.cuh"
+#if !QUERN_SELECT_THREADS && QUERN_SELECT_WHOLE_ROWS
+#include "quern/partition_cpu.cuh"
+#endif
 
 namespace quern {
 
@@ -255,6 +258,7 @@ __device__ inline void write_quantiles(const Search<typename Ordered<T>::Key, ta
     }
 }
 
+#if QUERN_SELECT_THREADS
 // A block takes a row, reads it once for each digit, and again for each further batch of quantiles.
 template <class T, class R, int digit_bits, int targets>
 __device__ inline void select_rows(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
@@ -288,6 +292,39 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
             select_wait();
         }
 }
+#elif QUERN_SELECT_WHOLE_ROWS
+// A block takes a row and divides it at pivots, by way of its room for two rows, until the wanted ranks stand in their places.
+template <class T, class R>
+__device__ inline void select_rows(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
+                                   bool skip_nan, T* room, long long* ranks) {
+    typedef typename Ordered<T>::Key Key;
+    T* const here = room + 2 * blockIdx.x * length;
+    long long* const wanted = ranks + 2 * blockIdx.x * places;
+    for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
+        T* const values = const_cast<T*>(data) + row * length;
+        long long nans = 0;
+        if (Ordered<T>::has_nan)
+            for (long long k = 0; k < length; ++k) nans += values[k] != values[k];
+        const long long n = length - (skip_nan ? nans : 0);
+        const bool is_nan = skip_nan ? n == 0 : nans > 0;
+        if (!is_nan) {
+            for (long long k = 0; k < 2 * places; ++k) { // as they rise
+                const Place place = place_of(method, static_cast<double>(n), q[k / 2]);
+                const long long rank = k % 2 ? place.high : place.low;
+                long long at = k;
+                for (; at > 0 && rank < wanted[at - 1]; --at) wanted[at] = wanted[at - 1];
+                wanted[at] = rank;
+            }
+            Partition<T>{{here, nullptr}, {here + length, nullptr}}.divide_at({values, nullptr}, 0, length, wanted, 2 * places);
+        }
+        for (long long k = 0; k < places; ++k) {
+            const Place place = place_of(method, static_cast<double>(n), q[k]);
+            const Key low = is_nan ? Key() : Ordered<T>::key(here[place.low]), high = is_nan ? Key() : Ordered<T>::key(here[place.high]);
+            out[k * rows + row] = quantile<T, R>(low, high, place.part, method, is_nan);
+        }
+    }
+}
+#endif
 
 // Several blocks count the digits of a row; each adds its table to the row's.
 template <class T, int digit_bits, int targets>

@@ -17,6 +17,28 @@ extern "C" __global__ void quern_heads(const QUERN_T0* sorted, const long long c
     }
 }
 
+#ifdef __QUERN_HOST__
+// For blocks of one thread, each with `chunk` elements: how many heads there are among them, and their values, which follow
+// those of the blocks before: `upto` are their ends.
+extern "C" __global__ void quern_count_heads(const QUERN_T0* sorted, const long long count, const long long chunk, const long long one_nan,
+                                             long long* counts) {
+    const long long begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count;
+    long long found = begin == 0;
+    for (long long k = begin == 0 ? 1 : begin; k < end; ++k) found += quern::differ(sorted[k - 1], sorted[k], one_nan != 0);
+    counts[blockIdx.x] = found;
+}
+extern "C" __global__ void quern_keep_heads(const QUERN_T0* sorted, const long long count, const long long chunk, const long long one_nan,
+                                            const long long* upto, QUERN_T0* kept) {
+    const long long begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count, last = upto[blockIdx.x];
+    long long to = blockIdx.x == 0 ? 0 : upto[blockIdx.x - 1], k = begin;
+    if (begin == 0) kept[to++] = sorted[k++];
+    for (; k < end && to < last; ++k) { // written past a head is only what the next one overwrites
+        kept[to] = sorted[k];
+        to += quern::differ(sorted[k - 1], sorted[k], one_nan != 0);
+    }
+}
+#endif
+
 // The values at heads, of which `upto` counts those up to each element; where they begin, the place of the first element like
 // it, and for each place which value stood there. Whatever is null is not wanted.
 extern "C" __global__ void quern_keep(const QUERN_T0* values, const bool* heads, const long long* upto, const long long* places,

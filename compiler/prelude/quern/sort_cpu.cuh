@@ -1,45 +1,7 @@
-// Sorts by blocks of one thread. Digits that all keys of a row share are passed over.
+// Sorts by blocks of one thread.
 #pragma once
 
 namespace quern {
-
-// What a row's passes look at. Floats of which none is NaN or -0.0 become their keys in the first pass and values again in the
-// last one.
-template <class T, bool careful> struct CpuKey {
-    typedef typename SortKey<T>::Key Key;
-    static __device__ Key of(const T& value, bool) { return SortKey<T>::of(value); }
-    static __device__ T moved(const T& value, const Key&, bool) { return value; }
-};
-template <class T, class Bits> struct PlainKey {
-    typedef Bits Key;
-    static const int top = 8 * sizeof(Bits) - 1;
-    static __device__ Bits of(const T& value, bool first) {
-        Bits bits;
-        memcpy(&bits, &value, sizeof bits);
-        return first ? static_cast<Bits>(bits ^ ((static_cast<Bits>(0) - (bits >> top)) | static_cast<Bits>(1) << top)) : bits;
-    }
-    static __device__ T moved(const T&, Bits key, bool last) {
-        if (last) key = static_cast<Bits>(key ^ (((key >> top) - static_cast<Bits>(1)) | static_cast<Bits>(1) << top));
-        T value;
-        memcpy(&value, &key, sizeof value);
-        return value;
-    }
-};
-template <> struct CpuKey<float, false> : PlainKey<float, unsigned int> {};
-template <> struct CpuKey<double, false> : PlainKey<double, unsigned long long> {};
-template <class T> __device__ inline bool wants_care(const T*, long long) { return false; }
-template <class Bits, class T> __device__ inline bool has_special(const T* values, long long length) {
-    const Bits minus_zero = static_cast<Bits>(1) << (8 * sizeof(Bits) - 1);
-    Bits found = 0;
-    for (long long k = 0; k < length; ++k) {
-        Bits bits;
-        memcpy(&bits, values + k, sizeof bits);
-        found |= static_cast<Bits>(bits == minus_zero) | static_cast<Bits>(values[k] != values[k]);
-    }
-    return found;
-}
-__device__ inline bool wants_care(const float* values, long long length) { return has_special<unsigned int>(values, length); }
-__device__ inline bool wants_care(const double* values, long long length) { return has_special<unsigned long long>(values, length); }
 
 #if QUERN_SORT_ROAD == 0
 
@@ -142,129 +104,384 @@ __device__ inline void sort_short(const T* in, T* out, const long long* given, l
 
 #elif QUERN_SORT_ROAD == 1
 
-// One pass over a row: values to where their digits begin, in order.
-template <class T, bool careful, bool first, bool last>
-__device__ inline void move_digit(const T* in, T* out, const Places& places, long long row, long long length, int shift, SortCount* start) {
-    typedef CpuKey<T, careful> Keys;
-    const T* const from = in + row;
-    T* const values = out + row;
-    for (long long k = 0; k < length; ++k) {
-        const T value = from[k];
-        const typename Keys::Key key = Keys::of(value, first);
-        const SortCount to = start[digit_of<QUERN_SORT_DIGIT_BITS>(key, shift)]++;
-        if (!QUERN_SORT_PAIRS || out) values[to] = Keys::moved(value, key, last);
-#if QUERN_SORT_PAIRS
-        places.put(row, to, places.at(row, k));
-#endif
+// A row from its leading digits down. What is long is dealt out into cells, and each of them again; what fits the nearest cache
+// into 65536 by two passes, the lower digit first, and what they leave in disorder, mostly little, is put right by insertion on
+// the way to its place. All of this keeps equal keys in their order.
+
+// What moves: values as they are, or of floats among which there is no NaN and no -0.0 their keys.
+template <class T, bool as_keys> struct Moved {
+    typedef T Item;
+    typedef typename SortKey<T>::Key Key;
+    static __device__ Item of(const T& value) { return value; }
+    static __device__ Key key(const Item& item) { return SortKey<T>::of(item); }
+    static __device__ T value(const Item& item) { return item; }
+};
+template <class T> struct Moved<T, true> {
+    typedef typename Ordered<T>::Key Item, Key;
+    static const int top = 8 * sizeof(Key) - 1;
+    static __device__ Item of(const T& value) {
+        Key bits;
+        memcpy(&bits, &value, sizeof bits);
+        return static_cast<Key>(bits ^ ((static_cast<Key>(0) - (bits >> top)) | static_cast<Key>(1) << top));
     }
-}
+    static __device__ Key key(const Item& item) { return item; }
+    static __device__ T value(const Item& item) { return Ordered<T>::value(item); }
+};
+template <class T> struct MovesKeys { static const bool worth = false; };
+template <> struct MovesKeys<float> { static const bool worth = true; };
+template <> struct MovesKeys<double> { static const bool worth = true; };
 
-template <class T> constexpr int sort_most_passes() { return (8 * static_cast<int>(sizeof(T)) + QUERN_SORT_DIGIT_BITS - 1) / QUERN_SORT_DIGIT_BITS; }
-
-// Sorts a row that nearly is; false if it is not, and then it is left anyhow.
-template <class T> __device__ inline bool tidy(T* values, long long length) {
-    long long moves = 4 * length;
-    typename SortKey<T>::Key before = SortKey<T>::of(values[0]);
-    for (long long k = 1; k < length; ++k) {
-        const T value = values[k];
-        const typename SortKey<T>::Key key = SortKey<T>::of(value);
-        if (!(key < before)) {
-            before = key;
-            continue;
-        }
-        long long at = k;
-        for (; at > 0 && key < SortKey<T>::of(values[at - 1]); --at) values[at] = values[at - 1];
-        values[at] = value;
-        moves -= k - at;
-        if (moves < 0) return false;
+// The least and the greatest key of a row; false with a value that its key does not bring back.
+template <class T, bool as_keys, class Key> __device__ inline bool find_range(const T* row, long long length, Key& least, Key& most) {
+    typedef Moved<T, as_keys> Move;
+    least = most = Move::key(Move::of(row[0]));
+    bool minus_zero = false;
+    for (long long k = 0; k < length; ++k) {
+        const Key key = Move::key(Move::of(row[k]));
+        least = key < least ? key : least;
+        most = most < key ? key : most;
+        if constexpr (as_keys) minus_zero |= key == static_cast<Key>(Ordered<T>::sign - 1);
+    }
+    if constexpr (as_keys) {
+        const T infinity = static_cast<T>(__int_as_float(0x7f800000));
+        return !minus_zero && Move::of(-infinity) <= least && most <= Move::of(infinity); // NaN lie outside
     }
     return true;
 }
 
-// A row through all digits that its keys do not share; with `hasty` not through the lowest ones where those above them tell
-// nearly all values apart, as is likely if digits do not depend on each other, and then it is tidied up. `out` gets the values, and `result` the places, in the last pass; the
-// others go by `spare` and `second` in turn.
-template <class T, bool careful>
-__device__ inline void sort_row(const T* in, T* out, T* spare, T* second, SortPlace* here, SortPlace* there, const long long* given,
-                                long long* result, long long row, long long length, int passes, SortCount (*start)[sort_digits],
-                                SortCount (*other)[sort_digits], bool hasty) {
-    // Two tables, so that neighbours of one digit need not wait for each other.
-    for (int pass = 0; pass < passes; ++pass)
-        for (int d = 0; d < sort_digits; ++d) start[pass][d] = other[pass][d] = 0;
-    const auto count_digits = [&](long long k, SortCount(*counts)[sort_digits]) {
-        const typename CpuKey<T, careful>::Key key = CpuKey<T, careful>::of(in[row + k], true);
-#pragma unroll
-        for (int pass = 0; pass < sort_most_passes<T>(); ++pass)
-            if (pass < passes) ++counts[pass][digit_of<QUERN_SORT_DIGIT_BITS>(key, pass * QUERN_SORT_DIGIT_BITS)];
-    };
-    for (long long k = 0; k + 1 < length; k += 2) {
-        count_digits(k, start);
-        count_digits(k + 1, other);
+// Items with their places where QUERN_SORT_PAIRS says so, and a row whose places are where it stands.
+template <class Move> struct Items {
+    typename Move::Item* values;
+    SortPlace* places;
+    __device__ typename Move::Item item(long long k) const { return values[k]; }
+    __device__ SortPlace place(long long k) const { return QUERN_SORT_PAIRS ? places[k] : 0; }
+};
+template <class T, class Move> struct Row {
+    const T* values;
+    __device__ typename Move::Item item(long long k) const { return Move::of(values[k]); }
+    __device__ SortPlace place(long long k) const { return static_cast<SortPlace>(k); }
+};
+
+// Cells in the order of keys: by the bits of keys, or by the values of a row of floats, which mostly spread better.
+template <class Move> struct KeyCells {
+    typename Move::Key least;
+    int shift;
+    __device__ unsigned int of_item(const typename Move::Item& item) const {
+        return low_bits(shifted(difference(Move::key(item), least), shift));
     }
-    if (length % 2) count_digits(length - 1, start);
-    int worth[16], count = 0, skipped = 0;
-    double alike[16]; // how likely two values share a digit
-    for (int pass = 0; pass < passes; ++pass) {
-        SortCount before = 0;
-        double squares = 0;
-        for (int d = 0; d < sort_digits; ++d) {
-            const SortCount own = start[pass][d] + other[pass][d];
-            const double part = static_cast<double>(own) / static_cast<double>(length);
-            squares += part * part;
-            start[pass][d] = before;
-            before += own;
-        }
-        alike[count] = squares;
-        if (squares < 1) worth[count++] = pass;
+    template <class From> __device__ unsigned int of(const From& from, long long k) const { return of_item(from.item(k)); }
+};
+template <class T> struct ValueCells {
+    T least, scale;
+    // The last bits of a sum with a number so large that they count ones.
+    template <class From> __device__ unsigned int of(const From& from, long long k) const {
+        const T sum = (from.values[k] - least) * scale + static_cast<T>(sizeof(T) == 4 ? 8388608.0 : 4503599627370496.0);
+        unsigned int low;
+        memcpy(&low, &sum, sizeof low);
+        return low & 0xffff;
     }
-    if (count == 0) {
-        if (out)
-            for (long long k = 0; k < length; ++k) out[row + k] = in[row + k];
-#if QUERN_SORT_PAIRS
-        for (long long k = 0; k < length; ++k) result[row + k] = given ? given[row + k] : k;
-#endif
-        return;
-    }
-#if !QUERN_SORT_PAIRS
-    if (hasty && count > 4) {
-        double neighbours = static_cast<double>(length);
-        for (skipped = count; skipped > 0 && neighbours > 0.25;) neighbours *= alike[--skipped];
-    }
-#endif
-    const T* from = in;
-    const SortPlace* from_places = nullptr;
-    for (int k = skipped; k < count; ++k) {
-        const bool last = k + 1 == count, odd = (count - k) % 2;
-        T* const to = last ? out : odd ? second : spare;
-        SortPlace* const to_places = last ? nullptr : odd ? there : here;
-        const Places places = {from_places, to_places, given, result};
-        const int shift = worth[k] * QUERN_SORT_DIGIT_BITS;
-        SortCount* const starts = start[worth[k]];
-        if (k == skipped && last)
-            move_digit<T, careful, true, true>(from, to, places, row, length, shift, starts);
-        else if (k == skipped)
-            move_digit<T, careful, true, false>(from, to, places, row, length, shift, starts);
-        else if (last)
-            move_digit<T, careful, false, true>(from, to, places, row, length, shift, starts);
-        else
-            move_digit<T, careful, false, false>(from, to, places, row, length, shift, starts);
-        from = to;
-        from_places = to_places;
-    }
-    if (skipped > 0 && !tidy(out + row, length))
-        sort_row<T, careful>(in, out, spare, second, here, there, given, result, row, length, passes, start, other, false);
+};
+template <class T> __device__ inline bool spread(const T& least, const T& most, int cells, ValueCells<T>& made) {
+    made.least = least;
+    made.scale = (static_cast<T>(cells) - static_cast<T>(1.25)) / (most - least);
+    return made.scale > 0 && made.scale - made.scale == 0; // neither the range nor the scale is infinite
 }
+
+// Loops that would gain nothing from vectors or turns side by side, but take long to compile.
+#define QUERN_PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
+
+template <class T, bool as_keys> struct RowSort {
+    typedef Moved<T, as_keys> Move;
+    typedef typename Move::Key Key;
+    typedef typename Move::Item Item;
+    typedef quern::Items<Move> Items;
+    typedef quern::Row<T, Move> Row;
+    static const int digits = 256, most_cells = 1024, few = 24, short_ones = 256,
+                     fits = 32768 / sizeof(Item);
+
+    Items here, there; // both as long as the row
+    T* values;         // results, of which the values may lie where `here` does
+    const long long* given;
+    long long* places;
+
+    __device__ inline void put(long long k, const Item& item, SortPlace place) const {
+        values[k] = Move::value(item);
+#if QUERN_SORT_PAIRS
+        places[k] = given ? given[place] : static_cast<long long>(place);
+#endif
+    }
+    template <class From> __device__ inline void finish(const From& from, long long begin, long long end) const {
+        for (long long k = begin; k < end; ++k) put(k, from.item(k), from.place(k));
+    }
+    __device__ static inline void copy(const Items& from, const Items& to, long long begin, long long end) {
+        QUERN_PLAIN_LOOP
+        for (long long k = begin; k < end; ++k) to.values[k] = from.values[k];
+#if QUERN_SORT_PAIRS
+        QUERN_PLAIN_LOOP
+        for (long long k = begin; k < end; ++k) to.places[k] = from.places[k];
+#endif
+    }
+
+    // Counts become where their cells begin; the largest of them.
+    __device__ static inline SortCount add_up(SortCount* counts, const SortCount* others, int cells, long long begin) {
+        SortCount before = static_cast<SortCount>(begin), largest = 0;
+        QUERN_PLAIN_LOOP
+        for (int d = 0; d < cells; ++d) {
+            const SortCount own = counts[d] + others[d];
+            counts[d] = before;
+            before += own;
+            largest = largest < own ? own : largest;
+        }
+        return largest;
+    }
+    // Items to where their cells begin, by the bits of the cell's number above `shift` and below `mask`.
+    template <class From, class Cells>
+    __device__ static inline void deal(const From& from, const Items& to, long long begin, long long end, const Cells& cells, int shift,
+                                       unsigned int mask, SortCount* starts) {
+        for (long long k = begin; k < end; ++k) {
+            const SortCount at = starts[cells.of(from, k) >> shift & mask]++;
+            to.values[at] = from.item(k);
+#if QUERN_SORT_PAIRS
+            to.places[at] = from.place(k);
+#endif
+        }
+    }
+
+    // By insertion to their places; false where that takes more than `moves`, and then `from` is left as it was.
+    template <class From> __device__ inline bool insert(const From& from, long long begin, long long end, long long moves) const {
+        Key before = Move::key(from.item(begin));
+        put(begin, from.item(begin), from.place(begin));
+        for (long long k = begin + 1; k < end; ++k) {
+            const Item item = from.item(k);
+            const Key key = Move::key(item);
+            long long at = k;
+            if (key < before) {
+                QUERN_PLAIN_LOOP
+                for (; at > begin && key < Move::key(Move::of(values[at - 1])); --at) {
+                    values[at] = values[at - 1];
+#if QUERN_SORT_PAIRS
+                    places[at] = places[at - 1];
+#endif
+                }
+                moves -= k - at;
+                if (moves < 0) return false;
+            } else {
+                before = key;
+            }
+            put(at, item, from.place(k));
+        }
+        return true;
+    }
+
+    // Sorts by way of some cells, of which each is sorted then. With `even` false, and nothing done, where one has too much.
+    template <class From, class Cells>
+    __device__ __noinline__ bool sort_long(const From& from, const Items& to, long long begin, long long end, const Cells& of, int cells, bool even,
+                                           bool exact) {
+        SortCount starts[most_cells], others[most_cells];
+        QUERN_PLAIN_LOOP
+        for (int d = 0; d < cells; ++d) starts[d] = others[d] = 0;
+        for (long long k = begin; k + 1 < end; k += 2) { // two tables, so that neighbours of one cell need not wait for each other
+            ++starts[of.of(from, k)];
+            ++others[of.of(from, k + 1)];
+        }
+        if ((end - begin) % 2) ++starts[of.of(from, end - 1)];
+        if (add_up(starts, others, cells, begin) > (end - begin) / 8 && even) return false;
+        deal(from, to, begin, end, of, 0, ~0u, starts);
+        if (exact)
+            finish(to, begin, end);
+        else
+            QUERN_PLAIN_LOOP
+            for (int d = 0; d < cells; ++d) {
+                const long long first = d ? starts[d - 1] : begin, last = starts[d];
+                if (first < last) sort(to, first, last);
+            }
+        return true;
+    }
+
+    // Likewise by way of 65536 cells, or as many as one pass has. The last pass goes `there`, insertion from there to the result.
+    template <class From>
+    __device__ inline void sort_near(const From& from, long long begin, long long end, const KeyCells<Move>& of, bool exact, int passes) {
+        SortCount starts[digits], others[digits];
+        if (passes == 1) {
+            QUERN_PLAIN_LOOP
+            for (int d = 0; d < digits; ++d) starts[d] = others[d] = 0;
+            for (long long k = begin; k < end; ++k) ++starts[of.of(from, k)];
+            add_up(starts, others, digits, begin);
+            deal(from, there, begin, end, of, 0, ~0u, starts);
+        } else {
+            SortCount low[digits], more[digits];
+            QUERN_PLAIN_LOOP
+            for (int d = 0; d < digits; ++d) starts[d] = others[d] = low[d] = more[d] = 0;
+            const auto count = [&](long long k, SortCount* lower, SortCount* higher) {
+                const unsigned int cell = of.of(from, k);
+                ++lower[cell & (digits - 1)];
+                ++higher[cell >> 8];
+            };
+            for (long long k = begin; k + 1 < end; k += 2) {
+                count(k, low, starts);
+                count(k + 1, more, others);
+            }
+            if ((end - begin) % 2) count(end - 1, low, starts);
+            add_up(low, more, digits, begin);
+            add_up(starts, others, digits, begin);
+            deal(from, here, begin, end, of, 0, digits - 1, low);
+            deal(here, there, begin, end, of, 8, ~0u, starts);
+        }
+        if (exact) {
+            finish(there, begin, end);
+            return;
+        }
+        if (insert(there, begin, end, 4 * (end - begin))) return;
+        QUERN_PLAIN_LOOP
+        for (long long first = begin, last; first < end; first = last) {
+            const unsigned int cell = of.of(there, first);
+            QUERN_PLAIN_LOOP
+            for (last = first + 1; last < end && of.of(there, last) == cell;) ++last;
+            sort(there, first, last);
+        }
+    }
+
+    struct Steps {
+        int passes, bits; // no pass: by cells, of which each is sorted by itself
+        __device__ Steps(long long length, int width) {
+            passes = length > fits ? 0 : width <= 8 || length <= short_ones ? 1 : 2;
+            bits = passes == 2 ? 16 : 8;
+            while (passes == 0 && bits < 10 && length >> bits > fits / 8) ++bits;
+        }
+    };
+
+    // [begin, end) of `here` or `there`.
+    __device__ __noinline__ void sort(const Items& given_items, long long begin, long long end) {
+        Items from = given_items;
+        const long long length = end - begin;
+        const bool from_here = from.values == here.values;
+        if (length <= few && !from_here) {
+            insert(from, begin, end, few * few);
+            return;
+        }
+        Key least = Move::key(from.values[begin]), most = least;
+        for (long long k = begin + 1; k < end; ++k) {
+            const Key key = Move::key(from.values[k]);
+            least = key < least ? key : least;
+            most = most < key ? key : most;
+        }
+        const int width = bits_of(difference(most, least));
+        if (width == 0) {
+            finish(from, begin, end);
+            return;
+        }
+        const Steps steps(length, width);
+        const KeyCells<Move> cells = {least, width > steps.bits ? width - steps.bits : 0};
+        if (steps.passes == 0) {
+            sort_long(from, from_here ? there : here, begin, end, cells, 1 << steps.bits, false, width <= steps.bits);
+            return;
+        }
+        if (from_here == (steps.passes == 2)) {
+            const Items other = from_here ? there : here;
+            copy(from, other, begin, end);
+            from = other;
+        }
+        sort_near(from, begin, end, cells, width <= steps.bits, steps.passes);
+    }
+
+    __device__ inline void sort_row(const T* row, long long length, const Key& least, const Key& most) {
+        const Row from = {row};
+        const int width = bits_of(difference(most, least));
+        if (width == 0) {
+            finish(from, 0, length);
+            return;
+        }
+        const Steps steps(length, width);
+        const KeyCells<Move> cells = {least, width > steps.bits ? width - steps.bits : 0};
+        if (steps.passes > 0) {
+            sort_near(from, 0, length, cells, width <= steps.bits, steps.passes);
+            return;
+        }
+        if constexpr (as_keys) {
+            ValueCells<T> by_value;
+            if (spread(Move::value(least), Move::value(most), 1 << steps.bits, by_value) &&
+                sort_long(from, there, 0, length, by_value, 1 << steps.bits, true, false))
+                return;
+        }
+        sort_long(from, there, 0, length, cells, 1 << steps.bits, false, width <= steps.bits);
+    }
+};
+
+#if !QUERN_SORT_PAIRS
+// Values that their keys bring back are counted and written anew where there are few.
+template <class T> __device__ inline bool write_counted(const T*, T*, T*, long long) { return false; }
+#define QUERN_COUNTED(T)                                                                                                       \
+    template <> __device__ inline bool write_counted(const T* in, T* out, T* room, long long length) { return count_values(in, out, room, length); }
+template <class T> __device__ inline bool count_values(const T* in, T* out, T* room, long long length) {
+    typedef typename Ordered<T>::Key Key;
+    Key least = Ordered<T>::key(in[0]), most = least;
+    for (long long k = 1; k < length; ++k) {
+        const Key key = Ordered<T>::key(in[k]);
+        least = key < least ? key : least;
+        most = most < key ? key : most;
+    }
+    const unsigned long long range = static_cast<unsigned long long>(most - least) + 1;
+    if (range == 0 || range > static_cast<unsigned long long>(length) / 8) return false; // 0: all that 64 bits have
+    const int most_apart = 256, tables = 4;
+    SortCount apart[tables][most_apart];
+    SortCount* const joint = range <= most_apart ? apart[0] : reinterpret_cast<SortCount*>(room);
+    if (range > most_apart && range * sizeof(SortCount) > static_cast<unsigned long long>(length) * sizeof(T)) return false;
+    for (unsigned long long d = 0; d < range; ++d) joint[d] = 0;
+    long long k = 0;
+    if (range <= most_apart) { // so that neighbours of one value need not wait for each other
+        for (int t = 1; t < tables; ++t)
+            for (unsigned long long d = 0; d < range; ++d) apart[t][d] = 0;
+        for (; k + tables <= length; k += tables)
+            for (int t = 0; t < tables; ++t) ++apart[t][static_cast<Key>(Ordered<T>::key(in[k + t]) - least)];
+        for (int t = 1; t < tables; ++t)
+            for (unsigned long long d = 0; d < range; ++d) joint[d] += apart[t][d];
+    }
+    for (; k < length; ++k) ++joint[static_cast<Key>(Ordered<T>::key(in[k]) - least)];
+    for (unsigned long long d = 0; d < range; ++d) {
+        const T value = Ordered<T>::value(static_cast<Key>(least + static_cast<Key>(d)));
+        for (SortCount c = 0; c < joint[d]; ++c) out[c] = value;
+        out += joint[d];
+    }
+    return true;
+}
+QUERN_COUNTED(bool)
+QUERN_COUNTED(signed char)
+QUERN_COUNTED(unsigned char)
+QUERN_COUNTED(short)
+QUERN_COUNTED(unsigned short)
+QUERN_COUNTED(int)
+QUERN_COUNTED(unsigned int)
+QUERN_COUNTED(long long)
+QUERN_COUNTED(unsigned long long)
+#undef QUERN_COUNTED
+#endif
 
 template <class T>
 __device__ inline void sort_rows(const T* in, T* out, T* spare, T* second, SortPlace* here, SortPlace* there, const long long* given,
-                                 long long* result, long long rows, long long length, long long rows_per_block, int passes) {
-    __shared__ SortCount start[sort_most_passes<T>()][sort_digits], other[sort_most_passes<T>()][sort_digits];
-    const long long begin = blockIdx.x * rows_per_block, end = begin + rows_per_block < rows ? begin + rows_per_block : rows;
-    for (long long row = begin; row < end; ++row)
-        if (wants_care(in + row * length, length))
-            sort_row<T, true>(in, out, spare, second, here, there, given, result, row * length, length, passes, start, other, true);
-        else
-            sort_row<T, false>(in, out, spare, second, here, there, given, result, row * length, length, passes, start, other, true);
+                                 long long* result, long long rows, long long length, long long rows_per_block) {
+    const long long begin = blockIdx.x * rows_per_block, end = begin + rows_per_block < rows ? begin + rows_per_block : rows,
+                    own = blockIdx.x * length; // of the block's room
+    for (long long row = begin; row < end; ++row) {
+        const long long at = row * length;
+#if !QUERN_SORT_PAIRS
+        if (write_counted(in + at, out + at, spare + own, length)) continue;
+#endif
+        T* const values = out ? out + at : second + own;
+        const long long* const own_given = given ? given + at : nullptr;
+        long long* const own_result = result ? result + at : nullptr;
+        const auto run = [&](auto moves_keys) {
+            typedef RowSort<T, decltype(moves_keys)::worth> Sort;
+            typedef typename Sort::Item Item;
+            typename Sort::Key least, most;
+            if (!find_range<T, decltype(moves_keys)::worth>(in + at, length, least, most)) return false;
+            Sort{{reinterpret_cast<Item*>(values), here ? here + own : nullptr},
+                 {reinterpret_cast<Item*>(spare + own), there ? there + own : nullptr},
+                 values, own_given, own_result}
+                .sort_row(in + at, length, least, most);
+            return true;
+        };
+        if (!run(MovesKeys<T>())) run(MovesKeys<void>());
+    }
 }
 
 #else
@@ -323,8 +540,8 @@ extern "C" __global__ void quern_sort_short(const QUERN_T0* in, QUERN_T0* out, c
 #elif QUERN_SORT_ROAD == 1
 extern "C" __global__ void quern_sort_rows(const QUERN_T0* in, QUERN_T0* out, QUERN_T0* spare, QUERN_T0* second, quern::SortPlace* here,
                                            quern::SortPlace* there, const long long* given, long long* result, const long long rows,
-                                           const long long length, const long long rows_per_block, const long long passes) {
-    quern::sort_rows(in, out, spare, second, here, there, given, result, rows, length, rows_per_block, static_cast<int>(passes));
+                                           const long long length, const long long rows_per_block) {
+    quern::sort_rows(in, out, spare, second, here, there, given, result, rows, length, rows_per_block);
 }
 #else
 extern "C" __global__ void quern_sort_count(const QUERN_T0* in, const long long length, const long long splits, const long long chunk,

@@ -1,5 +1,5 @@
-// Sorts by blocks of many threads. A digit's pass ranks the values of a tile by votes of warps; where several blocks share a
-// row, a tile learns from those before it where its values of each digit go: all in one launch a digit.
+// Sorts by blocks of many threads. A digit's pass ranks the values of a tile by which lanes of a warp have each digit; where
+// several blocks share a row, a tile learns from those before it where its values of each digit go: all in one launch a digit.
 #pragma once
 
 namespace quern {
@@ -28,7 +28,9 @@ template <class T> struct SortTile {
     unsigned int counts[sort_warps][256];
     unsigned int start[256]; // of a digit in the tile
     unsigned long long warp_totals[8];
-    __align__(16) unsigned char moved[sort_tile * (sizeof(T) > sizeof(SortPlace) || !QUERN_SORT_PAIRS ? sizeof(T) : sizeof(SortPlace))];
+    static const int bytes = sort_tile * static_cast<int>(sizeof(T) > sizeof(SortPlace) || !QUERN_SORT_PAIRS ? sizeof(T) : sizeof(SortPlace));
+    // First the lanes that have a digit, by warp.
+    __align__(16) unsigned char moved[bytes < 1024 * sort_warps ? 1024 * sort_warps : bytes];
 };
 
 // A thread's first element in a tile; the others lie 32 apart, so that a warp's lie one after the other.
@@ -45,9 +47,9 @@ template <class T, class Tell>
 __device__ inline void rank_tile(const T (&values)[sort_held], long long left, int shift, unsigned short (&to)[sort_held], SortTile<T>& tile,
                                  const Tell& tell) {
     const unsigned int all = 0xffffffffu, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned int* const own = tile.counts[warp];
+    unsigned int *const own = tile.counts[warp], *const votes = reinterpret_cast<unsigned int*>(tile.moved) + 256 * warp;
 #pragma unroll
-    for (int k = 0; k < 256; k += 32) own[k + lane] = 0;
+    for (int k = 0; k < 256; k += 32) own[k + lane] = votes[k + lane] = 0;
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < sort_held; ++k) atomicAdd(&own[tile_digit(values[k], k, left, shift)], 1u);
@@ -69,28 +71,26 @@ __device__ inline void rank_tile(const T (&values)[sort_held], long long left, i
         }
     }
     __syncthreads();
-    T* const moved = reinterpret_cast<T*>(tile.moved);
 #pragma unroll
     for (int k = 0; k < sort_held; ++k) {
         const unsigned int digit = tile_digit(values[k], k, left, shift);
-        unsigned int alike = all;
-#pragma unroll
-        for (int bit = 0; bit < 8; ++bit) {
-            const bool is_set = digit >> bit & 1;
-            const unsigned int votes = __ballot_sync(all, is_set);
-            alike &= is_set ? votes : ~votes;
-        }
-        const unsigned int before = __popc(alike & ((1u << lane) - 1));
+        atomicOr(&votes[digit], 1u << lane);
+        __syncwarp();
+        const unsigned int alike = votes[digit], before = __popc(alike & ((1u << lane) - 1));
+        __syncwarp();
         unsigned int place = 0;
         if (before == 0) {
             place = own[digit];
             own[digit] = place + __popc(alike);
+            votes[digit] = 0;
         }
-        place = __shfl_sync(all, place, __ffs(alike) - 1) + before;
+        to[k] = static_cast<unsigned short>(__shfl_sync(all, place, __ffs(alike) - 1) + before);
         __syncwarp();
-        moved[place] = values[k];
-        to[k] = static_cast<unsigned short>(place);
     }
+    __syncthreads();
+    T* const moved = reinterpret_cast<T*>(tile.moved);
+#pragma unroll
+    for (int k = 0; k < sort_held; ++k) moved[to[k]] = values[k];
 }
 
 #if QUERN_SORT_ROAD == 0

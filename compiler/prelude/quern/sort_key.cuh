@@ -59,6 +59,20 @@ template <> struct SortKey<complex<double> > {
 
 template <class T> __device__ inline bool sorts_before(const T& a, const T& b) { return SortKey<T>::of(a) < SortKey<T>::of(b); }
 
+// How far a key lies from a smaller one, how many bits that has, and which are left from `shift` up.
+template <class Key> __device__ inline Key difference(const Key& key, const Key& least) { return static_cast<Key>(key - least); }
+template <class Key> __device__ inline int bits_of(const Key& key) { return 64 - __clzll(static_cast<long long>(key)); }
+template <class Key> __device__ inline Key shifted(const Key& key, int shift) { return static_cast<Key>(key >> shift); }
+template <class Key> __device__ inline unsigned int low_bits(const Key& key) { return static_cast<unsigned int>(key); }
+__device__ inline unsigned int low_bits(const WideKey& key) { return static_cast<unsigned int>(key.low); }
+__device__ inline WideKey difference(const WideKey& key, const WideKey& least) {
+    return {key.high - least.high - (key.low < least.low), key.low - least.low};
+}
+__device__ inline int bits_of(const WideKey& key) { return key.high ? 128 - __clzll(static_cast<long long>(key.high)) : bits_of(key.low); }
+__device__ inline WideKey shifted(const WideKey& key, int shift) {
+    return shift == 0 ? key : shift < 64 ? WideKey{key.high >> shift, key.high << (64 - shift) | key.low >> shift} : WideKey{0, key.high >> (shift - 64)};
+}
+
 // `bits` bits of a key from `shift` up.
 template <int bits, class Key> __device__ inline unsigned int digit_of(const Key& key, int shift) {
     return static_cast<unsigned int>(key >> shift) & ((1u << bits) - 1);

@@ -2,9 +2,12 @@
 // integer division, shifts beyond the width, NaN, signed zeros, and float functions that CUDA rounds by more than 2 ulp.
 #pragma once
 #include "quern/convert.cuh"
+#include "quern/division.cuh"
 #include "quern/order.cuh"
 #ifdef __QUERN_HOST__
-#include "quern/near.cuh"
+#include "quern/near_logs.cuh"
+#include "quern/near_powers.cuh"
+#include "quern/near_turns.cuh"
 #endif
 
 namespace quern {
@@ -21,20 +24,76 @@ template <class T> __device__ inline unsigned long long magnitude(T a) {
     return a < T(1) && a != T(0) ? 0ull - static_cast<unsigned long long>(a) : static_cast<unsigned long long>(a);
 }
 
-// Integers: 0 for a division by 0.
-template <class T> __device__ inline T floor_divide(T a, T b) {
-    if (b == T(0)) return T(0);
-    if (Integer<T>::is_signed && b == T(-1)) return wrapped_minus(a);
-    const T quotient = static_cast<T>(a / b);
-    return static_cast<T>(Integer<T>::is_signed && a % b != 0 && ((a ^ b) >> (8 * sizeof(T) - 1)) != 0 ? quotient - 1 : quotient);
+// Division of integers: 0 by 0.
+#ifdef __QUERN_HOST__
+// Those of less than 8 bytes have their quotients in floats too, which the CPU has in vectors.
+template <class T> struct Cut {
+    static __device__ T of(T a, T b) { return static_cast<T>(a / b); }
+};
+#define QUERN_CUT(T, F)                                                                                                    \
+    template <> struct Cut<T> {                                                                                            \
+        static __device__ T of(T a, T b) {                                                                                 \
+            return static_cast<T>(near::Whole<F>(::trunc(static_cast<F>(a) / static_cast<F>(b))).integer);                 \
+        }                                                                                                                  \
+    };
+QUERN_CUT(signed char, float) QUERN_CUT(unsigned char, float) QUERN_CUT(short, float) QUERN_CUT(unsigned short, float)
+QUERN_CUT(int, double) QUERN_CUT(unsigned int, double)
+#undef QUERN_CUT
+template <class T> struct Whole { // a = quotient * b + left, cut towards zero; of 0 and -1 as if they were 1
+    bool none, turned, below; // b is 0, is -1; the quotient is not whole and negative
+    T quotient, left;
+    __device__ Whole(T a, T b) {
+        none = b == T(0), turned = Integer<T>::is_signed & (b == T(-1));
+        const T by = (none | turned) ? T(1) : b;
+        quotient = Cut<T>::of(a, by);
+        left = static_cast<T>(a - quotient * by);
+        below = Integer<T>::is_signed & (left != T(0)) & (((left ^ b) >> (8 * sizeof(T) - 1)) != 0);
+    }
+};
+template <class T> struct Division {
+    static __device__ T floored(T a, T b) {
+        const Whole<T> whole(a, b);
+        const T found = static_cast<T>(whole.quotient - (whole.below ? 1 : 0));
+        const T either = whole.turned ? wrapped_minus(a) : found;
+        return whole.none ? T(0) : either;
+    }
+    static __device__ T left(T a, T b) { return Whole<T>(a, b).left; }
+    static __device__ T remainder(T a, T b) {
+        const Whole<T> whole(a, b);
+        return static_cast<T>(whole.below ? whole.left + b : whole.left);
+    }
+};
+#else
+// GPUs have no integer division: of 8 and 16 bits a float does it. Half a unit more keeps what is whole from being rounded
+// below it, and is less than what any other quotient lacks.
+__device__ inline float short_quotient(int a, int b) {
+    return __fdividef(static_cast<float>(a) + ::copysign(0.5f, static_cast<float>(b)), static_cast<float>(b));
 }
-template <class T> __device__ inline T fmod(T a, T b) {
-    return b == T(0) || (Integer<T>::is_signed && b == T(-1)) ? T(0) : static_cast<T>(a % b);
-}
-template <class T> __device__ inline T remainder(T a, T b) {
-    const T left = fmod(a, b);
-    return static_cast<T>(Integer<T>::is_signed && left != T(0) && ((left ^ b) >> (8 * sizeof(T) - 1)) != 0 ? left + b : left);
-}
+#define QUERN_IF_SHORT(result) if (sizeof(T) <= 2) return b == T(0) ? T(0) : static_cast<T>(result);
+template <class T> struct Division {
+    static __device__ T floored(T a, T b) {
+        QUERN_IF_SHORT(__float2int_rd(short_quotient(a, b)))
+        if (b == T(0)) return T(0);
+        if (Integer<T>::is_signed && b == T(-1)) return wrapped_minus(a);
+        const T quotient = static_cast<T>(a / b);
+        return static_cast<T>(Integer<T>::is_signed && a % b != 0 && ((a ^ b) >> (8 * sizeof(T) - 1)) != 0 ? quotient - 1 : quotient);
+    }
+    static __device__ T left(T a, T b) {
+        return b == T(0) || (Integer<T>::is_signed && b == T(-1)) ? T(0) : static_cast<T>(a % b);
+    }
+    static __device__ T remainder(T a, T b) {
+        QUERN_IF_SHORT(a - __float2int_rd(short_quotient(a, b)) * b)
+        const T rest = left(a, b);
+        return static_cast<T>(Integer<T>::is_signed && rest != T(0) && ((rest ^ b) >> (8 * sizeof(T) - 1)) != 0 ? rest + b : rest);
+    }
+};
+#undef QUERN_IF_SHORT
+#endif
+template <> struct Division<float> : division::OfFloats<float> {};
+template <> struct Division<double> : division::OfFloats<double> {};
+template <class T> __device__ inline T floor_divide(T a, T b) { return Division<T>::floored(a, b); }
+template <class T> __device__ inline T fmod(T a, T b) { return Division<T>::left(a, b); }
+template <class T> __device__ inline T remainder(T a, T b) { return Division<T>::remainder(a, b); }
 template <class T> __device__ inline T left_shift(T a, T b) {
     const unsigned long long by = static_cast<unsigned long long>(b);
     return by < 8 * sizeof(T) ? static_cast<T>(static_cast<unsigned long long>(a) << by) : T(0);
@@ -44,18 +103,25 @@ template <class T> __device__ inline T right_shift(T a, T b) {
     if (Integer<T>::is_signed) return static_cast<T>(a >> (by < last ? by : last));
     return by <= last ? static_cast<T>(a >> by) : T(0);
 }
-template <class T> __device__ inline T power(T a, T b) { // wraps; a negative power is the inverse, cut
-    if (Integer<T>::is_signed && (b >> (8 * sizeof(T) - 1)) != 0) {
-        if (a == T(1)) return a;
-        return a == T(-1) ? (b & 1 ? a : T(1)) : T(0);
+template <class T> struct Power { // wraps; a negative power is the inverse, cut
+    static __device__ T of(T a, T b) {
+        if (Integer<T>::is_signed && (b >> (8 * sizeof(T) - 1)) != 0) {
+            if (a == T(1)) return a;
+            return a == T(-1) ? (b & 1 ? a : T(1)) : T(0);
+        }
+        unsigned long long result = 1, factor = static_cast<unsigned long long>(a), left = static_cast<unsigned long long>(b);
+        for (; left != 0; left >>= 1) {
+            if (left & 1) result *= factor;
+            factor *= factor;
+        }
+        return static_cast<T>(result);
     }
-    unsigned long long result = 1, factor = static_cast<unsigned long long>(a), left = static_cast<unsigned long long>(b);
-    for (; left != 0; left >>= 1) {
-        if (left & 1) result *= factor;
-        factor *= factor;
-    }
-    return static_cast<T>(result);
-}
+};
+#ifdef __QUERN_HOST__
+template <> struct Power<float> : near::PowerOfFloats<float> {};
+template <> struct Power<double> : near::PowerOfDoubles<double> {};
+#endif
+template <class T> __device__ inline T power(T a, T b) { return Power<T>::of(a, b); }
 __device__ inline unsigned long long common_divisor(unsigned long long a, unsigned long long b) {
     while (b != 0) {
         const unsigned long long left = a % b;
@@ -115,38 +181,13 @@ __device__ inline bool less_equal(unsigned long long a, long long b) { return !l
     __device__ inline F rint(F a) { return ::rint(a); }                                                                    \
     __device__ inline bool is_infinite(F a) { return ::isinf(a); }                                                         \
     __device__ inline bool is_finite(F a) { return ::isfinite(a); }                                                        \
-    __device__ inline F fmod(F a, F b) { return ::fmod(a, b); }                                                            \
-    __device__ inline F remainder(F a, F b) {                                                                              \
-        const F left = ::fmod(a, b);                                                                                       \
-        if (b == 0) return left;                                                                                           \
-        if (left == 0) return ::copysign(F(0), b);                                                                         \
-        return (b < 0) != (left < 0) ? left + b : left;                                                                    \
-    }                                                                                                                      \
-    __device__ inline F floor_divide(F a, F b) {                                                                           \
-        if (b == 0) return a / b;                                                                                          \
-        const F left = ::fmod(a, b);                                                                                       \
-        F quotient = (a - left) / b;                                                                                       \
-        if (left != 0 && (b < 0) != (left < 0)) quotient -= 1;                                                             \
-        if (quotient == 0) return ::copysign(F(0), a / b);                                                                 \
-        const F whole = ::floor(quotient);                                                                                 \
-        return quotient - whole > F(0.5) ? whole + 1 : whole;                                                              \
-    }                                                                                                                      \
     __device__ inline F heaviside(F a, F b) { return a != a ? a : a == 0 ? b : a < 0 ? F(0) : F(1); }                      \
-    __device__ inline F ldexp(F a, int b) { return QUERN_BITS::ldexp(a, b); }                                              \
-    __device__ inline F ldexp(F a, long long b) {                                                                          \
-        return QUERN_BITS::ldexp(a, static_cast<int>(b > 100000 ? 100000 : b < -100000 ? -100000 : b));                    \
-    }                                                                                                                      \
-    __device__ inline void frexp(F a, F& r, int& s) { QUERN_BITS::frexp(a, r, s); }                                        \
     __device__ inline void modf(F a, F& r, F& s) {                                                                         \
         s = ::trunc(a);                                                                                                    \
         r = ::copysign(::isinf(a) ? F(0) : a - s, a);                                                                      \
     }                                                                                                                      \
     __device__ inline F degrees(F a) { return a * (F(180) / F(3.141592653589793238462643383279502884)); }                  \
-    __device__ inline F radians(F a) { return a * (F(3.141592653589793238462643383279502884) / F(180)); }                  \
-    __device__ inline F spacing(F a) {                                                                                     \
-        const F end = F(1) / F(0);                                                                                         \
-        return ::isfinite(a) ? ::nextafter(a, a < 0 ? -end : end) - a : a - a;                                     \
-    }
+    __device__ inline F radians(F a) { return a * (F(3.141592653589793238462643383279502884) / F(180)); }
 #ifdef __QUERN_HOST__
 #define QUERN_BITS near
 #else
@@ -157,12 +198,25 @@ template <class F> __device__ inline void frexp(F a, F& r, int& s) {
     s = 0;
     r = ::isfinite(a) ? ::frexp(a, &s) : a;
 }
+template <class F> __device__ inline F spacing(F a) {
+    const F end = F(1) / F(0);
+    return ::isfinite(a) ? ::nextafter(a, a < 0 ? -end : end) - a : a - a;
+}
+template <class F> __device__ inline F nextafter(F a, F b) { return ::nextafter(a, b); }
 } // namespace bits
 #endif
 QUERN_OF_FLOATS(float)
 QUERN_OF_FLOATS(double)
-#undef QUERN_BITS
 #undef QUERN_OF_FLOATS
+// Templates, so that only what a kernel asks for takes the compiler's time.
+template <class F> __device__ inline F ldexp(F a, int b) { return QUERN_BITS::ldexp(a, b); }
+template <class F> __device__ inline F ldexp(F a, long long b) {
+    return QUERN_BITS::ldexp(a, static_cast<int>(b > 100000 ? 100000 : b < -100000 ? -100000 : b));
+}
+template <class F> __device__ inline void frexp(F a, F& r, int& s) { QUERN_BITS::frexp(a, r, s); }
+template <class F> __device__ inline F spacing(F a) { return QUERN_BITS::spacing(a); }
+template <class F> __device__ inline F nextafter(F a, F b) { return QUERN_BITS::nextafter(a, b); }
+#undef QUERN_BITS
 
 __device__ inline double logaddexp(double a, double b) {
     const double apart = a - b;
@@ -181,34 +235,30 @@ __device__ inline float logaddexp(float a, float b) { return static_cast<float>(
 __device__ inline float logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
 
 // Within 2 units in the last place: in float by way of double where the toolchain's own is off by more. CUDA's is in
-// some of them, the vector library of the CPU in others: there near.cuh serves, or in double the scalar function.
+// some of them, the vector library of the CPU in others: there near.cuh serves.
 #define QUERN_IN_FLOAT(name, function) __device__ inline float name(float a) { return ::function(a); }
 #define QUERN_BY_DOUBLE(name, function)                                                                                    \
     __device__ inline float name(float a) { return static_cast<float>(::function(static_cast<double>(a))); }
 #define QUERN_IN_DOUBLE(name, function) __device__ inline double name(double a) { return ::function(a); }
 #ifdef __QUERN_HOST__
-#define QUERN_NEAR(F, name) __device__ inline F name(F a) { return near::name(a); }
-#define QUERN_BY_SCALAR(name, function)                                                                                    \
-    __device__ __attribute__((noinline)) double name(double a) { return ::function(a); }
-QUERN_NEAR(float, exp) QUERN_NEAR(float, expm1) QUERN_NEAR(float, asin) QUERN_NEAR(float, cosh) QUERN_NEAR(float, acos)
-QUERN_NEAR(float, log) QUERN_NEAR(float, log10)
-QUERN_NEAR(double, exp) QUERN_NEAR(double, expm1) QUERN_NEAR(double, asin) QUERN_NEAR(double, cosh) QUERN_NEAR(double, exp2)
-QUERN_IN_FLOAT(sinh, sinh) QUERN_IN_FLOAT(asinh, asinh) QUERN_IN_FLOAT(acosh, acosh) QUERN_IN_FLOAT(atanh, atanh)
-QUERN_BY_DOUBLE(sin, sin) QUERN_BY_DOUBLE(cos, cos) QUERN_BY_DOUBLE(tan, tan)
-QUERN_BY_SCALAR(sin, sin) QUERN_BY_SCALAR(cos, cos) QUERN_BY_SCALAR(tan, tan) QUERN_IN_DOUBLE(sinh, sinh)
-__device__ inline float power(float a, float b) { return ::pow(a, b); }
-__device__ inline float arctan2(float a, float b) { return near::atan2(a, b); }
-__device__ inline double arctan2(double a, double b) { return near::atan2(a, b); }
-#undef QUERN_BY_SCALAR
+#define QUERN_NEAR(name) template <class T> __device__ inline T name(T a) { return near::name(a); }
+QUERN_NEAR(exp) QUERN_NEAR(exp2) QUERN_NEAR(expm1) QUERN_NEAR(cosh) QUERN_NEAR(tanh)
+QUERN_NEAR(sin) QUERN_NEAR(cos) QUERN_NEAR(tan) QUERN_NEAR(asin) QUERN_NEAR(acos)
+QUERN_NEAR(asinh) QUERN_NEAR(acosh) QUERN_NEAR(atanh) QUERN_NEAR(cbrt)
 #undef QUERN_NEAR
+QUERN_IN_FLOAT(log, quern::near::log) QUERN_IN_FLOAT(log10, quern::near::log10) QUERN_IN_FLOAT(sinh, sinh)
+QUERN_IN_DOUBLE(log, quern::near::log_of) QUERN_IN_DOUBLE(log10, quern::near::log10_of)
+template <class T> __device__ inline T arctan2(T a, T b) { return near::atan2(a, b); }
 #else
 QUERN_IN_FLOAT(exp, exp) QUERN_IN_FLOAT(expm1, expm1) QUERN_IN_FLOAT(asin, asin) QUERN_IN_FLOAT(acos, acos)
 QUERN_IN_FLOAT(log, log) QUERN_IN_FLOAT(log10, log10) QUERN_IN_FLOAT(sin, sin) QUERN_IN_FLOAT(cos, cos)
 QUERN_BY_DOUBLE(cosh, cosh) QUERN_BY_DOUBLE(sinh, sinh) QUERN_BY_DOUBLE(tan, tan)
 QUERN_BY_DOUBLE(asinh, asinh) QUERN_BY_DOUBLE(acosh, acosh) QUERN_BY_DOUBLE(atanh, atanh)
 QUERN_IN_DOUBLE(exp, exp) QUERN_IN_DOUBLE(expm1, expm1) QUERN_IN_DOUBLE(asin, asin) QUERN_IN_DOUBLE(cosh, cosh)
-QUERN_IN_DOUBLE(sin, sin) QUERN_IN_DOUBLE(cos, cos) QUERN_IN_DOUBLE(tan, tan) QUERN_IN_DOUBLE(sinh, sinh)
-QUERN_IN_DOUBLE(exp2, exp2)
+QUERN_IN_DOUBLE(sin, sin) QUERN_IN_DOUBLE(cos, cos) QUERN_IN_DOUBLE(tan, tan) QUERN_IN_DOUBLE(acos, acos)
+QUERN_IN_DOUBLE(asinh, asinh) QUERN_IN_DOUBLE(acosh, acosh) QUERN_IN_DOUBLE(atanh, atanh)
+QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_DOUBLE(exp2, exp2) QUERN_IN_FLOAT(cbrt, cbrt) QUERN_IN_DOUBLE(cbrt, cbrt)
+QUERN_IN_FLOAT(tanh, tanh) QUERN_IN_DOUBLE(tanh, tanh) QUERN_IN_DOUBLE(log, log) QUERN_IN_DOUBLE(log10, log10)
 #define QUERN_OF_TWO(name, function)                                                                                       \
     __device__ inline float name(float a, float b) {                                                                       \
         return static_cast<float>(::function(static_cast<double>(a), static_cast<double>(b)));                             \
@@ -216,11 +266,9 @@ QUERN_IN_DOUBLE(exp2, exp2)
 QUERN_OF_TWO(power, pow) QUERN_OF_TWO(arctan2, atan2)
 #undef QUERN_OF_TWO
 __device__ inline double arctan2(double a, double b) { return ::atan2(a, b); }
-#endif
-QUERN_IN_DOUBLE(asinh, asinh) QUERN_IN_DOUBLE(acosh, acosh) QUERN_IN_DOUBLE(atanh, atanh)
-QUERN_IN_DOUBLE(log, log) QUERN_IN_DOUBLE(log10, log10) QUERN_IN_DOUBLE(acos, acos)
-QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
 __device__ inline double power(double a, double b) { return ::pow(a, b); }
+#endif
+QUERN_IN_DOUBLE(sinh, sinh) QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
 #undef QUERN_IN_DOUBLE
 #undef QUERN_BY_DOUBLE
 #undef QUERN_IN_FLOAT
@@ -237,8 +285,6 @@ __device__ inline float hypot(float a, float b) {
     const float root = static_cast<float>(::sqrt(x * x + y * y)); // neither too large nor too small for double
     return ::isinf(a) | ::isinf(b) ? __int_as_float(0x7f800000) : root;
 }
-__device__ inline float nextafter(float a, float b) { return ::nextafter(a, b); }
-__device__ inline double nextafter(double a, double b) { return ::nextafter(a, b); }
 
 template <class T> __device__ inline void divmod(T a, T b, T& r, T& s) {
     r = floor_divide(a, b);
@@ -311,6 +357,7 @@ QUERN_OF complex<T> log(QUERN_Z a) { return ::log(a); }
 QUERN_OF complex<T> log10(QUERN_Z a) { return ::log10(a); }
 QUERN_OF complex<T> tan(QUERN_Z a) { return ::tan(a); }
 QUERN_OF complex<T> sinh(QUERN_Z a) { return ::sinh(a); }
+QUERN_OF complex<T> tanh(QUERN_Z a) { return ::tanh(a); }
 QUERN_OF complex<T> asinh(QUERN_Z a) { return ::asinh(a); }
 QUERN_OF complex<T> acosh(QUERN_Z a) { return ::acosh(a); }
 QUERN_OF complex<T> atanh(QUERN_Z a) { return ::atanh(a); }

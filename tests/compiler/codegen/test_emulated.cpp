@@ -30,6 +30,7 @@ constexpr const char* shim = R"(
 #include <vector>
 #define __device__
 #define __global__ __attribute__((visibility("default")))
+#define __launch_bounds__(...)
 #define __shared__ static
 using std::ptrdiff_t;
 struct uint2 { unsigned x, y; };

@@ -217,9 +217,9 @@ TEST(ScanPlan, RoomHoldsEveryTotal) {
     const ScanPlan plan = planned(dense({16 * m, 16}), dense({16 * m, 16}), 0, request);
     EXPECT_EQ(plan.values, 16);
     EXPECT_EQ(plan.steps, plan.tiles);
-    EXPECT_EQ(scan_room_bytes(plan, 4), 64 + plan.tiles * 16 * 16);
-    EXPECT_EQ(scan_room_bytes(plan, 16), 64 + plan.tiles * 16 * 64);
-    EXPECT_EQ(scan_room_bytes(planned(dense({16 * k, 16 * k}), dense({16 * k, 16 * k}), 0), 4), 0);
+    EXPECT_EQ(scan_room(plan, 4).bytes, 64 + plan.tiles * 16 * 16);
+    EXPECT_EQ(scan_room(plan, 16).bytes, 64 + plan.tiles * 16 * 64);
+    EXPECT_EQ(scan_room(planned(dense({16 * k, 16 * k}), dense({16 * k, 16 * k}), 0), 4).bytes, 0);
 }
 
 } // namespace

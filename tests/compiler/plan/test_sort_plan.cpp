@@ -34,7 +34,7 @@ TEST(SortPlan, RoadsByLengthAndSizeOfValues) {
 
 TEST(SortPlan, BlocksOfGpusHoldAsMuchAsTheirSharedMemory) {
     for (const auto& [bytes, tile] :
-         {std::pair{1, 6144}, {2, 6144}, {4, 6144}, {8, 4096}, {16, 2048}}) {
+         {std::pair{1, 7680}, {2, 7680}, {4, 7680}, {8, 3840}, {16, 1920}}) {
         const SortPlan made = plan(1, 1 << 24, static_cast<std::uint32_t>(bytes));
         EXPECT_EQ(made.tile, tile) << bytes;
         EXPECT_EQ(made.layout.held * made.layout.block, tile);
@@ -43,7 +43,7 @@ TEST(SortPlan, BlocksOfGpusHoldAsMuchAsTheirSharedMemory) {
         EXPECT_EQ(made.grid, made.splits);
         EXPECT_EQ(made.passes, bytes);
     }
-    EXPECT_EQ(plan(1, std::int64_t{1} << 31, 1, Target::gpu, true).tile, 4096); // wide places
+    EXPECT_EQ(plan(1, std::int64_t{1} << 31, 1, Target::gpu, true).tile, 3840); // wide places
 }
 
 TEST(SortPlan, ThreadsHoldTheLeastThatARowNeedsByFours) {
@@ -67,9 +67,15 @@ TEST(SortPlan, CountsAreWideWhereTheyMustBe) {
 }
 
 TEST(SortPlan, DigitsAreWideForFourBytesOnTheCpu) {
-    EXPECT_EQ(plan(4, 1 << 20, 4, Target::cpu).passes, 3);
-    EXPECT_EQ(plan(4, 1 << 20, 4, Target::cpu, true).passes, 4);
-    EXPECT_EQ(plan(4, 1 << 20, 8, Target::cpu).passes, 8);
+    EXPECT_EQ(plan(1, 1 << 20, 4, Target::cpu).passes, 3);
+    EXPECT_EQ(plan(1, 1 << 20, 4, Target::cpu, true).passes, 4);
+    EXPECT_EQ(plan(1, 1 << 20, 8, Target::cpu).passes, 8);
+}
+
+TEST(SortPlan, BlocksOfTheCpuShareARowWhereThereAreEnoughForItsDigits) {
+    EXPECT_EQ(plan(2, 1 << 20, 4, Target::cpu).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(plan(2, 1 << 20, 8, Target::cpu).layout.road, SortRoad::whole_rows);
+    EXPECT_EQ(plan(1, 1 << 20, 8, Target::cpu).layout.road, SortRoad::split_rows);
 }
 
 TEST(SortPlan, KeysOfFewBitsTakeFewPasses) {
@@ -82,10 +88,10 @@ TEST(SortPlan, KeysOfFewBitsTakeFewPasses) {
 
 TEST(SortPlan, Describes) {
     EXPECT_EQ(describe(plan(1, 1 << 27)),
-              "split rows | 4 digits of 8 bits, 21846 blocks a row of 6144 elements each");
+              "split rows | 4 digits of 8 bits, 17477 blocks a row of 7680 elements each");
     EXPECT_EQ(describe(plan(7, 5000)), "whole rows | 4 digits of 8 bits, 20 values a thread");
     EXPECT_EQ(describe(plan(1000, 50)), "short rows | merged, 40 rows a block");
-    EXPECT_EQ(describe(plan(9, 1 << 20, 4, Target::cpu)), "whole rows | 3 digits of 11 bits");
+    EXPECT_EQ(describe(plan(9, 1 << 20, 4, Target::cpu)), "whole rows | from the leading digits down, 1 row a block");
 }
 
 } // namespace

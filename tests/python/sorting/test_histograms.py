@@ -97,6 +97,26 @@ def test_weights_and_density(device):
         check(ours[0], np.histogram(a, bins, (-2, 2), density=True)[0])
 
 
+@pytest.mark.parametrize("code", "bBhiLefd")
+def test_many_values_between_uneven_edges(device, code):
+    random = np.random.default_rng(13)
+    dtype = np.dtype(code)
+    a = np.concatenate([random.integers(0, 101, 30_000), [0, 100, 120]]).astype(dtype)
+    if dtype.kind == "f":
+        parts = random.random(a.size).astype(dtype)
+        a = np.concatenate([a + parts, [np.nan, np.inf, -np.inf]]).astype(dtype)
+    weights = random.random(a.size)
+    for edges in (
+        np.linspace(0, 100, 51), np.sort(random.uniform(5, 95, 40)), np.array([1.0, 1, 1, 2, 2, 50]),
+        np.array([7.0, 7]), np.array([-np.inf, 3, np.inf]), np.geomspace(1e-3, 100, 200),
+        np.arange(0, 101), np.array([3, 3, 4, 90]), np.array([0, 10**6]),
+    ):  # fmt: skip
+        ours = quern.asarray(a), quern.asarray(edges)
+        check(quern.histogram(*ours)[0], np.histogram(a, edges)[0])
+        found = quern.histogram(*ours, weights=quern.asarray(weights))[0].get()
+        np.testing.assert_allclose(found, np.histogram(a, edges, weights=weights)[0], rtol=1e-9)
+
+
 def test_several_axes(device):
     random = np.random.default_rng(7)
     x, y, w = random.standard_normal((3, 400))

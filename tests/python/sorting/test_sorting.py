@@ -72,6 +72,76 @@ def test_any_shape(shape, axis, code, seed):
     assert (quern.argsort(ours, axis).get() == order(a, axis)).all()
 
 
+def spreads(dtype):
+    """Long rows whose values lie as sorts by cells like them least: in one heap, over all exponents, in few values."""
+    random = np.random.default_rng(11)
+    count = 40_000
+    if dtype.kind in "iu":
+        bounds = np.iinfo(dtype)
+        heap = random.integers(0, 9, count).astype(dtype)
+        heap[:3] = bounds.min, bounds.max, bounds.max
+        yield heap
+        steps = np.array([bounds.max >> k for k in range(8 * dtype.itemsize)], dtype)
+        yield random.choice(steps, count)
+        yield random.integers(bounds.min, bounds.max, count, dtype=dtype, endpoint=True)
+        return
+    real = np.dtype(dtype.char.lower())
+    with np.errstate(over="ignore", under="ignore"):
+        wide = np.exp(random.standard_normal(count) * 60).astype(real)
+        heap = (1 + random.standard_normal(count) * 1e-4).astype(real)
+        heap[0] = np.finfo(real).max
+        tiny = random.integers(0, 2000, count) * np.finfo(real).smallest_subnormal
+    for values in (wide, heap, tiny.astype(real), random.integers(0, 5, count).astype(real)):
+        made = np.empty(count, dtype)
+        made.real[...] = values
+        if dtype.kind == "c":
+            made.imag[...] = random.permutation(values)
+        yield made
+    sign = random.choice([-1, 1], count).astype(real)
+    yield np.concatenate([wide * sign, heap * sign]).astype(dtype)
+
+
+@pytest.mark.parametrize("code", "hilQefdFD")
+def test_long_rows_of_any_spread(device, equal, code):
+    for a in spreads(np.dtype(code)):
+        ours = quern.asarray(a)
+        equal(quern.sort(ours), in_order(a))
+        equal(quern.argsort(ours), order(a))
+
+
+def check_partition(a, found, kth):
+    """Is `found` a partition of the rows of `a`, with NaN behind all else?"""
+    wanted = in_order(a)
+    assert (np.sort(found) == wanted)[wanted == wanted].all()
+    for k in kth:
+        pivot = found[..., k : k + 1]
+        same = (pivot == wanted[..., k : k + 1]) | (pivot != pivot)
+        there = wanted[..., k : k + 1]
+        assert (same & ((pivot == pivot) == (there == there))).all()
+        if a.dtype.kind != "c":
+            numbers = (pivot == pivot)[..., 0]
+            assert not np.isnan(found[..., :k][numbers].astype("f8")).any()
+            assert not (found[..., :k] > pivot).any()
+            assert not (found[..., k:] < pivot).any()
+
+
+@pytest.mark.parametrize("dtype", ALL[:-1], ids=str)
+def test_long_rows_are_partitioned(device, dtype):
+    for shape in ((3, 300), (2, 20_000)):
+        a = sample(shape, dtype, 12)
+        ours = quern.asarray(a)
+        last = shape[1] - 1
+        for kth in ([0], [7], [last // 2], [last], [2, 250, last // 3, last - 3]):
+            check_partition(a, quern.partition(ours, kth).get(), kth)
+            places = quern.argpartition(ours, kth).get()
+            assert (np.sort(places) == np.arange(shape[1])).all()
+            check_partition(a, np.take_along_axis(a, places, -1), kth)
+    many = list(range(0, 20_000, 100))
+    check_partition(a, quern.partition(ours, many).get(), many)
+    for values in spreads(dtype) if dtype.kind in "if" else ():
+        check_partition(values, quern.partition(quern.asarray(values), 20_000).get(), [20_000])
+
+
 def test_a_row_of_one_value_and_rows_in_order(device, equal):
     for a in (np.full(3000, 7, "i8"), np.arange(3000.0), np.arange(3000)[::-1]):
         equal(quern.sort(quern.asarray(a)), np.sort(a))
@@ -197,6 +267,6 @@ def test_a_read_only_array_is_not_sorted(device):
 
 def test_explain(device):
     text = _core._explain_sort(quern.zeros(100_000, "f4"), -1, gpu_layout=True)
-    assert "split rows | 4 digits of 8 bits, 17 blocks a row of 6144 elements each" in text
+    assert "split rows | 4 digits of 8 bits, 14 blocks a row of 7680 elements each" in text
     assert "short rows" in _core._explain_sort(quern.zeros((9, 9)), 0)
     assert "a copy in C order comes first" in _core._explain_sort(quern.zeros((9, 9)), 0)

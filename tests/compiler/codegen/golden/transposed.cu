@@ -15,55 +15,56 @@ struct q_nest_type {
     int z_stride_0;
 };
 
-extern "C" __global__ void transposed(const T* q_data_x, const T* q_data_y, T* q_data_z, const q_nest_type q_nest) {
+extern "C" __global__ void __launch_bounds__(256, 8) transposed(const T* q_data_x, const T* q_data_y, T* q_data_z, const q_nest_type q_nest) {
     alignas(16) __shared__ T q_tile_y[quern::TilePlaces<T, 32>::count];
     const unsigned int q_column = threadIdx.x % 32, q_line = threadIdx.x / 32;
     for (unsigned int q_tile = blockIdx.x; q_tile < q_nest.steps; q_tile += gridDim.x) {
         const unsigned int q_above_low = q_nest.by_tiles_1.divide(q_tile);
         const unsigned int q_low = (q_tile - q_above_low * q_nest.by_tiles_1.divisor) * 32;
         const unsigned int q_high = q_above_low * 32;
+        const bool q_whole = q_high + 32 <= q_nest.extent_0 && q_low + 32 <= q_nest.extent_1;
         const T* q_at_x = q_data_x;
         quern::Pack<T, 1> q_pack_x[4];
         const T* q_at_y = q_data_y;
         quern::Pack<T, 1> q_pack_y[4];
         T* q_at_z = q_data_z;
         quern::Pack<T, 1> q_pack_z[4];
-        #pragma unroll
-        for (int q_round = 0; q_round < 4; ++q_round) {
+        if (q_whole) {
             #pragma unroll
-            for (int q_lane = 0; q_lane < 1; ++q_lane) {
-                if (q_high + q_column + q_lane < q_nest.extent_0 && q_low + q_line + q_round * 8 < q_nest.extent_1) {
-                    q_pack_y[q_round][q_lane] = quern::at_byte(q_at_y, static_cast<int>(q_low + q_line + q_round * 8) * q_nest.y_stride_1)[q_high + q_column + q_lane];
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    q_pack_y[q_round][q_lane] = quern::at_byte(q_at_y, static_cast<int>(q_low + q_line + q_round * 8) * q_nest.y_stride_1)[q_high + q_column + q_lane * 32];
                 }
             }
         }
-        #pragma unroll
-        for (int q_round = 0; q_round < 4; ++q_round) {
+        else {
             #pragma unroll
-            for (int q_lane = 0; q_lane < 1; ++q_lane) {
-                if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1) {
-                    q_pack_x[q_round][q_lane] = quern::at_byte(q_at_x, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.x_stride_0)[q_low + q_column + q_lane];
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    if (q_high + q_column + q_lane * 32 < q_nest.extent_0 && q_low + q_line + q_round * 8 < q_nest.extent_1) {
+                        q_pack_y[q_round][q_lane] = quern::at_byte(q_at_y, static_cast<int>(q_low + q_line + q_round * 8) * q_nest.y_stride_1)[q_high + q_column + q_lane * 32];
+                    }
                 }
             }
         }
-        #pragma unroll
-        for (int q_round = 0; q_round < 4; ++q_round) {
-            q_pack_y[q_round].store(q_tile_y + quern::TilePlaces<T, 32>::at(q_line + q_round * 8, q_column), 0, 1);
-        }
-        __syncthreads();
-        #pragma unroll
-        for (int q_round = 0; q_round < 4; ++q_round) {
+        if (q_whole) {
             #pragma unroll
-            for (int q_lane = 0; q_lane < 1; ++q_lane) {
-                if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1) {
-                    const T& x = q_pack_x[q_round][q_lane];
-                    const T& y = q_tile_y[quern::TilePlaces<T, 32>::at(q_column + q_lane, q_line + q_round * 8)];
-                    T& z = q_pack_z[q_round][q_lane];
-                    {
-#line 1 "operation"
-z = x + y
-#line 66 "transposed.cu"
-                        ;
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    q_pack_x[q_round][q_lane] = quern::at_byte(q_at_x, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.x_stride_0)[q_low + q_column + q_lane * 32];
+                }
+            }
+        }
+        else {
+            #pragma unroll
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane * 32 < q_nest.extent_1) {
+                        q_pack_x[q_round][q_lane] = quern::at_byte(q_at_x, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.x_stride_0)[q_low + q_column + q_lane * 32];
                     }
                 }
             }
@@ -72,8 +73,63 @@ z = x + y
         for (int q_round = 0; q_round < 4; ++q_round) {
             #pragma unroll
             for (int q_lane = 0; q_lane < 1; ++q_lane) {
-                if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1) {
-                    quern::at_byte(q_at_z, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.z_stride_0)[q_low + q_column + q_lane] = q_pack_z[q_round][q_lane];
+                q_tile_y[quern::TilePlaces<T, 32>::at(q_line + q_round * 8, q_column + q_lane * 32)] = q_pack_y[q_round][q_lane];
+            }
+        }
+        __syncthreads();
+        if (q_whole) {
+            #pragma unroll
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    const T& x = q_pack_x[q_round][q_lane];
+                    const T& y = q_tile_y[quern::TilePlaces<T, 32>::at(q_column + q_lane * 32, q_line + q_round * 8)];
+                    T& z = q_pack_z[q_round][q_lane];
+                    {
+#line 1 "operation"
+z = x + y
+#line 92 "transposed.cu"
+                        ;
+                    }
+                }
+            }
+        }
+        else {
+            #pragma unroll
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane * 32 < q_nest.extent_1) {
+                        const T& x = q_pack_x[q_round][q_lane];
+                        const T& y = q_tile_y[quern::TilePlaces<T, 32>::at(q_column + q_lane * 32, q_line + q_round * 8)];
+                        T& z = q_pack_z[q_round][q_lane];
+                        {
+#line 1 "operation"
+z = x + y
+#line 110 "transposed.cu"
+                            ;
+                        }
+                    }
+                }
+            }
+        }
+        if (q_whole) {
+            #pragma unroll
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    quern::at_byte(q_at_z, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.z_stride_0)[q_low + q_column + q_lane * 32] = q_pack_z[q_round][q_lane];
+                }
+            }
+        }
+        else {
+            #pragma unroll
+            for (int q_round = 0; q_round < 4; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 1; ++q_lane) {
+                    if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane * 32 < q_nest.extent_1) {
+                        quern::at_byte(q_at_z, static_cast<int>(q_high + q_line + q_round * 8) * q_nest.z_stride_0)[q_low + q_column + q_lane * 32] = q_pack_z[q_round][q_lane];
+                    }
                 }
             }
         }

@@ -16,7 +16,7 @@ struct q_nest_type {
     int z_stride_0;
 };
 
-extern "C" __global__ void transposed_half(const T* q_data_x, const T* q_data_y, T* q_data_z, const q_nest_type q_nest) {
+extern "C" __global__ void __launch_bounds__(256, 6) transposed_half(const T* q_data_x, const T* q_data_y, T* q_data_z, const q_nest_type q_nest) {
     alignas(16) __shared__ T q_tile_y[quern::TilePlaces<T, 64>::count];
     const unsigned int q_column = threadIdx.x % 32 * 2, q_line = threadIdx.x / 32;
     for (unsigned int q_tile = blockIdx.x; q_tile < q_nest.steps; q_tile += gridDim.x) {
@@ -69,11 +69,11 @@ extern "C" __global__ void transposed_half(const T* q_data_x, const T* q_data_y,
             q_pack_y[q_round].store(q_tile_y + quern::TilePlaces<T, 64>::at(q_line + q_round * 8, q_column), 0, 2);
         }
         __syncthreads();
-        #pragma unroll
-        for (int q_round = 0; q_round < 8; ++q_round) {
+        if (q_whole) {
             #pragma unroll
-            for (int q_lane = 0; q_lane < 2; ++q_lane) {
-                if (q_whole || (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1)) {
+            for (int q_round = 0; q_round < 8; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 2; ++q_lane) {
                     const T& x = q_pack_x[q_round][q_lane];
                     const T& y = q_tile_y[quern::TilePlaces<T, 64>::at(q_column + q_lane, q_line + q_round * 8)];
                     T& z = q_pack_z[q_round][q_lane];
@@ -82,6 +82,25 @@ extern "C" __global__ void transposed_half(const T* q_data_x, const T* q_data_y,
 z = x + y
 #line 84 "transposed_half.cu"
                         ;
+                    }
+                }
+            }
+        }
+        else {
+            #pragma unroll
+            for (int q_round = 0; q_round < 8; ++q_round) {
+                #pragma unroll
+                for (int q_lane = 0; q_lane < 2; ++q_lane) {
+                    if (q_high + q_line + q_round * 8 < q_nest.extent_0 && q_low + q_column + q_lane < q_nest.extent_1) {
+                        const T& x = q_pack_x[q_round][q_lane];
+                        const T& y = q_tile_y[quern::TilePlaces<T, 64>::at(q_column + q_lane, q_line + q_round * 8)];
+                        T& z = q_pack_z[q_round][q_lane];
+                        {
+#line 1 "operation"
+z = x + y
+#line 102 "transposed_half.cu"
+                            ;
+                        }
                     }
                 }
             }

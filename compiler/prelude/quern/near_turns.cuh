@@ -1,0 +1,89 @@
+// Sines, cosines and tangents for the CPU, as near.cuh has its functions: at most 1.2 units off.
+#pragma once
+#include "quern/near.cuh"
+
+namespace quern {
+namespace near {
+
+// (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4 as functions of r^2, |r| <= an eighth of a turn.
+__device__ inline double sine_tail(double z) {
+    const double c[] = {
+        -0.16666666666666627, 0.008333333333320947, -0.00019841269828623677, 2.7557313277723187e-06,
+        -2.5050692743301754e-08, 1.5892977333260879e-10};
+    return polynomial(z, c);
+}
+__device__ inline float sine_tail(float z) {
+    const float c[] = {-0.16666653752326965f, 0.008332113735377789f, -0.0001950877340277657f};
+    return polynomial(z, c);
+}
+__device__ inline double cosine_tail(double z) {
+    const double c[] = {
+        0.04166666666666658, -0.0013888888888871384, 2.480158728778784e-05, -2.755731386695085e-07,
+        2.087565776242927e-09, -1.1356276430858922e-11};
+    return polynomial(z, c);
+}
+__device__ inline float cosine_tail(float z) {
+    const float c[] = {0.04166664555668831f, -0.0013887251261621714f, 2.4425718947895803e-05f};
+    return polynomial(z, c);
+}
+
+template <class T> struct Turn; // last: what both parts of Quarter lack; most: so far three parts are enough
+template <> struct Turn<double> {
+    static constexpr double quarters = 0.6366197723675814, last = -1.4973849048591833e-33, most = 1e12,
+                            huge = 1.7976931348623157e308;
+};
+template <> struct Turn<float> {
+    static constexpr float quarters = 0.636619747f, last = -1.71512451e-15f, most = 1e5f, huge = 3.40282347e38f;
+};
+template <class T> __device__ inline bool is_many_turns(T x) {
+    return (::fabs(x) > Turn<T>::most) & (::fabs(x) <= Turn<T>::huge);
+}
+
+// x = quarter * pi/2 + r; sine and cosine of r, each with what its sum had to round away.
+template <class T> struct TurnParts {
+    typename Bits<T>::Int quarter;
+    T sine, sine_rest, cosine, cosine_rest;
+    __device__ explicit TurnParts(T x) {
+        const Whole<T> whole(x * Turn<T>::quarters);
+        quarter = whole.integer;
+        const T start = ::fma(-whole.value, Quarter<T>::value, x); // exact
+        const T moved = whole.value * Quarter<T>::rest, r = start - moved, back = r - start;
+        const T rounding = (start - (r - back)) - (moved + back);
+        const T lost = ::fma(-whole.value, Turn<T>::last, rounding - ::fma(whole.value, Quarter<T>::rest, -moved));
+        const T z = r * r, half = T(0.5) * z, top = T(1) - half;
+        const T sine_small = ::fma(z * r, sine_tail(z), lost);
+        const T cosine_small = ((T(1) - top) - half) + ::fma(z * z, cosine_tail(z), -r * lost);
+        sine = r + sine_small;
+        sine_rest = sine_small - (sine - r);
+        cosine = top + cosine_small;
+        cosine_rest = cosine_small - (cosine - top);
+    }
+};
+template <class T> __device__ inline T turned(T y, typename Bits<T>::Int quarter) { // by half a turn where it says so
+    typedef typename Bits<T>::Int Int;
+    const int top = 8 * sizeof(T) - 1;
+    return Bits<T>::value(Bits<T>::of(y) ^ ((quarter >> 1 & Int(1)) << top));
+}
+QUERN_SELDOM(sin, double, ::sin(x)) QUERN_SELDOM(cos, double, ::cos(x)) QUERN_SELDOM(tan, double, ::tan(x))
+QUERN_SELDOM(sin, float, ::sin(x)) QUERN_SELDOM(cos, float, ::cos(x)) QUERN_SELDOM(tan, float, ::tan(x))
+template <class T> __device__ inline T sin(T x) {
+    const TurnParts<T> parts(x);
+    const T y = turned(parts.quarter & 1 ? parts.cosine : parts.sine, parts.quarter);
+    return seldom_sin(x == T(0) ? x : y, x, is_many_turns(x));
+}
+template <class T> __device__ inline T cos(T x) {
+    const TurnParts<T> parts(x);
+    return seldom_cos(turned(parts.quarter & 1 ? parts.sine : parts.cosine, parts.quarter + 1), x, is_many_turns(x));
+}
+template <class T> __device__ inline T tan(T x) {
+    const TurnParts<T> parts(x);
+    const bool odd = parts.quarter & 1;
+    const T above = odd ? -parts.cosine : parts.sine, above_rest = odd ? -parts.cosine_rest : parts.sine_rest;
+    const T below = odd ? parts.sine : parts.cosine, below_rest = odd ? parts.sine_rest : parts.cosine_rest;
+    const T inverse = T(1) / below, near = above * inverse;
+    const T left = ::fma(-near, below, above) + (above_rest - near * below_rest);
+    return seldom_tan(x == T(0) ? x : ::fma(left, inverse, near), x, is_many_turns(x));
+}
+
+} // namespace near
+} // namespace quern
