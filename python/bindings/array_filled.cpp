@@ -41,8 +41,12 @@ Array new_like(const Array& model, const py::object& dtype, const py::object& or
     if (shape.is_none())
         return empty_like(model, type, place, layout, current_stream(place));
     const Dims extents = to_dims(shape);
-    const bool f =
-        layout == 'F' || (layout != 'C' && model.f_contiguous() && !model.c_contiguous());
+    const bool keeps = layout == 'A' || (layout == 'K' && extents.size() == model.ndim());
+    const bool f = layout == 'F' || (keeps && model.f_contiguous() && !model.c_contiguous());
+    if (layout == 'K' && keeps && !f && !model.c_contiguous())
+        return Array::empty_strided(place, type, extents,
+                                    strides_like(extents, model.strides(), bytes_of(type)),
+                                    current_stream(place));
     return Array::empty(place, type, extents, current_stream(place), f ? Order::f : Order::c);
 }
 

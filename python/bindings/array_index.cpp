@@ -183,7 +183,12 @@ Argument to_value(const Array& target, py::handle value, std::optional<Array>& k
     if (const std::optional<Scalar> scalar = find_scalar(value.ptr())) {
         std::array<std::byte, 16> stored{};
         store_scalar(*scalar, target.dtype(), stored.data()); // complains before anything runs
-        return Argument::of(*scalar);
+        const Kind kind = row(target.dtype()).kind;
+        if (scalar->kind != Scalar::Kind::complex || kind == Kind::complex || kind == Kind::boolean)
+            return Argument::of(*scalar);
+        Scalar real = Scalar::of(scalar->floating); // the imaginary part has been warned of
+        real.is_numpy = true;
+        return Argument::of(real);
     }
     if (!is_numpy_array(value.ptr()))
         kept = find_foreign_array(value.ptr());

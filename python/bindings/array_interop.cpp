@@ -85,7 +85,7 @@ Array import_interface(const py::dict& interface, PyObject* owner, bool on_gpu) 
         return interface.contains(name) ? py::object(interface[name]) : py::none();
     };
     if (!entry("mask").is_none())
-        throw ValueError("masked arrays are not supported");
+        throw ValueError("quern does not support masked arrays");
     const py::object data = entry("data");
     if (!py::isinstance<py::tuple>(data))
         throw TypeError("an array interface without an address cannot be used");

@@ -106,6 +106,19 @@ std::optional<Array> from_number(PyObject* value, const Wanted& wanted) {
     return made;
 }
 
+// A new array for the values of `host`, which NumPy has laid out as `order` says.
+Array empty_for(const py::array& host, char order, DType dtype, Device& device, CUstream stream) {
+    const Dims shape = to_dims(host.attr("shape"));
+    const bool c = (host.flags() & py::array::c_style) != 0;
+    const bool f = (host.flags() & py::array::f_style) != 0;
+    if (order == 'K' && !c && !f)
+        return Array::empty_strided(
+            device, dtype, shape,
+            strides_like(shape, to_dims(host.attr("strides")), bytes_of(dtype)), stream);
+    return Array::empty(device, dtype, shape, stream,
+                        order == 'F' || (f && !c) ? Order::f : Order::c);
+}
+
 py::object from_host(const py::object& value, const Wanted& wanted) {
     if (std::optional<Array> number = from_number(value.ptr(), wanted))
         return py::cast(std::move(*number));
@@ -117,9 +130,13 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
     options["ndmin"] = wanted.ndmin;
     options["copy"] = py::none();
     const auto host = numpy.attr("array")(host_values(value), **options).cast<py::array>();
-    const DType dtype = to_dtype(host.dtype());
+    const bool native = host.dtype().attr("isnative").cast<bool>();
+    const DType dtype =
+        to_dtype(native ? py::object(host.dtype()) : host.dtype().attr("newbyteorder")("="));
     Device& device = wanted.device != nullptr ? *wanted.device : current_device();
     if (wanted.copy == false) {
+        if (!native)
+            refuse_copy("the bytes are in another machine's order");
         if (!device.is_cpu() || host.ptr() != value.ptr())
             refuse_copy(device.is_cpu()
                             ? "another dtype or layout was asked for, or the value is no array"
@@ -129,11 +146,8 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
             refuse_copy("the memory is not one that quern can use");
         return py::reinterpret_steal<py::object>(wrap_view(Array(*shared), host.ptr()));
     }
-    const bool f =
-        (host.flags() & py::array::f_style) != 0 && (host.flags() & py::array::c_style) == 0;
     const CUstream stream = current_stream(device);
-    Array made =
-        Array::empty(device, dtype, to_dims(host.attr("shape")), stream, f ? Order::f : Order::c);
+    Array made = empty_for(host, wanted.order, dtype, device, stream);
     if (made.size() > 0)
         upload(made, host, stream);
     return py::cast(std::move(made));
@@ -206,10 +220,12 @@ void add_conversions(py::module_& m) {
         "With `device=` the result is on that device, copied there if it must be.");
     m.def(
         "asanyarray",
-        [](const py::object& value, const py::object& dtype, const py::object& order) {
-            return make_array(value, wanted_of(dtype, py::none(), order, 0, py::none()));
+        [](const py::object& value, const py::object& dtype, const py::object& order,
+           const py::object& copy, const py::object&, const py::object& device) {
+            return make_array(value, wanted_of(dtype, copy, order, 0, device));
         },
-        py::arg("a"), py::arg("dtype") = py::none(), py::arg("order") = py::none(),
+        py::arg("a"), py::arg("dtype") = py::none(), py::arg("order") = py::none(), py::kw_only(),
+        py::arg("copy") = py::none(), py::arg("blocking") = false, py::arg("device") = py::none(),
         "The same as `asarray`.");
     const auto in_order = [&m](const char* name, char order, const char* doc) {
         m.def(

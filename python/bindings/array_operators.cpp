@@ -5,7 +5,9 @@
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_error.h"
 #include "python/bindings/bind_product.h"
+#include "python/bindings/bind_stream.h"
 #include "python/bindings/bind_ufunc.h"
+#include "runtime/kernel/fill.h"
 
 #include <string>
 
@@ -60,19 +62,63 @@ PyObject* in_place_matrices(PyObject* self, PyObject* other) {
     return matmul_operator(self, other, self);
 }
 
+bool is_objects_own(PyObject* object, const char* method) {
+    const py::handle type(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    const py::handle base(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+    return type.attr(method).is(base.attr(method));
+}
+
+// No element equals None, a text or an object that compares by identity. Other objects are asked
+// themselves: `undecided` is NotImplemented.
+PyObject* compare_with_no_number(PyObject* self, PyObject* other, bool unequal,
+                                 PyObject* undecided) {
+    return guarded(
+        [&]() -> PyObject* {
+            const bool by_identity = is_objects_own(other, "__eq__");
+            if (other != Py_None && !PyUnicode_Check(other) && !PyBytes_Check(other) &&
+                !PyDict_Check(other)) {
+                if (unequal && !by_identity && is_objects_own(other, "__ne__"))
+                    throw TypeError(join("!= of an array and a ", Py_TYPE(other)->tp_name,
+                                         ", which has an __eq__ and no __ne__, is undefined"));
+                if (!is_objects_own(other, unequal ? "__ne__" : "__eq__"))
+                    return undecided;
+            }
+            Py_DECREF(undecided);
+            const Array& array = *find_array(self);
+            const CUstream stream = current_stream(array.device());
+            Array made = Array::empty(array.device(), DType::boolean, array.shape(), stream);
+            {
+                const py::gil_scoped_release release;
+                fill(made, Scalar::of(unequal), stream);
+            }
+            return wrap_array(std::move(made));
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
 PyObject* compare(PyObject* a, PyObject* b, int op) {
     static constexpr std::array ufuncs{Ufunc::less,      Ufunc::less_equal, Ufunc::equal,
                                        Ufunc::not_equal, Ufunc::greater,    Ufunc::greater_equal};
     static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
-    return call_operator(ufuncs[static_cast<std::size_t>(op)], {a, b});
+    PyObject* made = call_operator(ufuncs[static_cast<std::size_t>(op)], {a, b});
+    if (made != Py_NotImplemented || (op != Py_EQ && op != Py_NE)) [[likely]]
+        return made;
+    return compare_with_no_number(a, b, op == Py_NE, made);
 }
 
 // numpy.add(x, y) and its methods, where x or y is a quern array.
 py::object from_numpy(const Self&, const py::object& ufunc, const std::string& method,
-                      const py::args& inputs, const py::kwargs& options) {
-    for (const py::handle input : inputs)
+                      const py::args& given, const py::kwargs& options) {
+    py::list inputs;
+    for (const py::handle input : given) {
         if (!is_operand(input.ptr()) && py::hasattr(input, "__array_ufunc__"))
             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        // NumPy's scalars come as arrays of no axes where they stood on an operator's left.
+        const bool scalar = py::isinstance<py::array>(input) &&
+                            py::reinterpret_borrow<py::array>(input).ndim() == 0;
+        inputs.append(scalar ? py::object(input[py::tuple()])
+                             : py::reinterpret_borrow<py::object>(input));
+    }
     const py::object name = ufunc.attr("__name__");
     const std::optional<Ufunc> ours = ufunc_named(name.cast<std::string>());
     const py::object object =

@@ -73,10 +73,13 @@ void attach_extremes(py::handle type) {
     for (const Reduction op : {Reduction::argmax, Reduction::argmin})
         attach(
             type, row(op).name.data(),
-            [op](const Array& self, py::object axis, py::object out, bool keepdims) {
-                return run(op, self, {axis, py::none(), out, py::none(), py::none(), keepdims});
+            [op](const Array& self, py::object axis, py::object out, bool keepdims,
+                 const py::object& dtype) -> py::object {
+                py::object found =
+                    run(op, self, {axis, py::none(), out, py::none(), py::none(), keepdims});
+                return dtype.is_none() ? found : found.attr("astype")(dtype);
             },
-            none("axis"), none("out"), py::kw_only(), no("keepdims"),
+            none("axis"), none("out"), py::kw_only(), no("keepdims"), none("dtype"),
             "As the function of this name.");
     attach(
         type, "ptp",

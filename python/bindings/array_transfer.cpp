@@ -3,6 +3,7 @@
 // and a kernel of ours rearranges them.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
+#include "python/bindings/array_number.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_output.h"
@@ -10,6 +11,7 @@
 #include "python/bindings/bind_stream.h"
 #include "runtime/array/views.h"
 #include "runtime/device/faults.h"
+#include "runtime/device/waits.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/memory/copy.h"
@@ -31,14 +33,6 @@ void* pointer_of(const Array& array) {
 
 bool contiguous(const Array& array, char order) {
     return order == 'F' ? array.f_contiguous() : array.c_contiguous();
-}
-
-void wait_for(const Device& device, CUstream stream) {
-    const WaitForDevice waiting;
-    device.make_current();
-    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
-          device.name());
-    throw_fault(device);
 }
 
 py::array new_numpy(const Array& array, char order) {
@@ -134,6 +128,14 @@ void assign_array(const Array& target, const Array& given, CUstream stream) {
 
 } // namespace
 
+void wait_for(const Device& device, CUstream stream) {
+    const WaitForDevice waiting;
+    device.make_current();
+    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
+          device.name());
+    throw_fault(device);
+}
+
 py::array host_view(const Array& array, py::handle owner) {
     if (array.size() == 0)
         return py::array(numpy_dtype(array.dtype()), list_of(array.shape()));
@@ -142,6 +144,7 @@ py::array host_view(const Array& array, py::handle owner) {
 }
 
 py::array download(const Array& array, CUstream stream, char order, py::object out, bool blocking) {
+    check_may_wait();
     if (order == 'A' || order == 'K')
         order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
     if (!out.is_none()) {
@@ -172,6 +175,7 @@ py::array download(const Array& array, CUstream stream, char order, py::object o
 }
 
 py::array readable(const Array& array, CUstream stream) {
+    check_may_wait();
     if (!array.device().is_cpu())
         return download(array, stream, 'K');
     wait_for(array.device(), stream);
@@ -207,11 +211,13 @@ void assign(const Array& target, py::handle value, CUstream stream) {
     if (const Array* array = find_array(value.ptr()))
         return assign_array(target, *array, stream);
     if (const std::optional<Scalar> scalar = find_scalar(value.ptr())) {
-        std::array<std::byte, 16> stored{};
-        store_scalar(*scalar, target.dtype(), stored.data()); // complains before anything runs
-        if (target.size() == 0)
-            return;
-        py::gil_scoped_release release;
+        if (target.size() == 0) { // nothing runs, but what does not fit is told all the same
+            std::array<std::byte, 16> stored{};
+            return store_scalar(*scalar, target.dtype(), stored.data());
+        }
+        std::optional<py::gil_scoped_release> release;
+        if (target.size() > 1 || !target.device().is_cpu())
+            release.emplace();
         fill(target, *scalar, stream);
         return;
     }

@@ -1,10 +1,12 @@
 // The type object of quern.ndarray: allocation, hot attributes, sequence and number slots. No
 // pybind11 call on the way of a getter.
 #include "compiler/base/text.h"
+#include "python/bindings/array_number.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_error.h"
 #include "python/bindings/bind_stream.h"
+#include "python/bindings/subclass.h"
 #include "runtime/array/views.h"
 
 #include <structmember.h>
@@ -33,6 +35,20 @@ PyObject* new_object(PyTypeObject* type, Array&& array, PyObject* base) noexcept
     Py_XINCREF(base);
     self_of(object)->base = base;
     return object;
+}
+
+// An instance of a subclass is told, by its __array_finalize__, of the array that it came from.
+PyObject* finalized(PyObject* made, PyObject* origin) noexcept {
+    if (made == nullptr || Py_TYPE(made) == array_type) [[likely]]
+        return made;
+    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(made));
+    if (PyObject_HasAttrString(type, "__array_finalize__") == 0)
+        return made;
+    PyObject* said = PyObject_CallMethod(made, "__array_finalize__", "O", origin);
+    if (said == nullptr)
+        Py_CLEAR(made);
+    Py_XDECREF(said);
+    return made;
 }
 
 // An array over memory that is there already. Throws ValueError where it would reach past its end.
@@ -74,16 +90,20 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             const DType element = dtype == Py_None ? DType::float64 : to_dtype(dtype);
             const Order layout = to_order(order, 'C') == 'F' ? Order::f : Order::c;
             if (memptr != Py_None)
-                return new_object(type, lay_over(memptr, element, to_dims(shape), strides, layout),
-                                  nullptr);
+                return finalized(
+                    new_object(type, lay_over(memptr, element, to_dims(shape), strides, layout),
+                               nullptr),
+                    Py_None);
             if (strides != Py_None)
                 throw ValueError(
                     "ndarray(strides=) needs memory to lie over: give memptr=, or make "
                     "views by slicing");
             Device& device = current_device();
-            return new_object(
-                type, Array::empty(device, element, to_dims(shape), current_stream(device), layout),
-                nullptr);
+            return finalized(new_object(type,
+                                        Array::empty(device, element, to_dims(shape),
+                                                     current_stream(device), layout),
+                                        nullptr),
+                             Py_None);
         },
         static_cast<PyObject*>(nullptr));
 }
@@ -223,11 +243,24 @@ py::array number_of(PyObject* self) {
                      std::vector<py::ssize_t>{array.size() == 0 ? 0 : 2});
 }
 
+bool is_index(PyObject* value) { return PyLong_Check(value) && !PyBool_Check(value); }
+
 int as_bool(PyObject* self) {
-    return guarded([&] { return PyObject_IsTrue(number_of(self).ptr()); }, -1);
+    return guarded(
+        [&] {
+            const py::object value = plain_value(array_of(self));
+            return PyObject_IsTrue(value ? value.ptr() : number_of(self).ptr());
+        },
+        -1);
 }
 template <PyObject* (*Convert)(PyObject*)> PyObject* as_number(PyObject* self) {
-    return guarded([&] { return Convert(number_of(self).ptr()); }, static_cast<PyObject*>(nullptr));
+    return guarded(
+        [&] {
+            const py::object value = plain_value(array_of(self));
+            const bool asks_numpy = !value || (Convert == PyNumber_Index && !is_index(value.ptr()));
+            return Convert(asks_numpy ? number_of(self).ptr() : value.ptr());
+        },
+        static_cast<PyObject*>(nullptr));
 }
 template <PyObject* (*Convert)(PyObject*)> PyObject* as_text(PyObject* self) {
     return guarded([&] { return Convert(values_of(self).ptr()); }, static_cast<PyObject*>(nullptr));
@@ -249,9 +282,18 @@ PyObject* wrap_array(Array&& array) noexcept {
     return new_object(array_type, std::move(array), nullptr);
 }
 
+PyObject* wrap_like(Array&& array, PyObject* model) noexcept {
+    return finalized(new_object(Py_TYPE(model), std::move(array), nullptr), model);
+}
+
 PyObject* wrap_view(Array&& array, PyObject* owner) noexcept {
+    return wrap_view_as(find_array(owner) != nullptr ? Py_TYPE(owner) : array_type,
+                        std::move(array), owner);
+}
+
+PyObject* wrap_view_as(PyTypeObject* type, Array&& array, PyObject* owner) noexcept {
     PyObject* base = find_array(owner) != nullptr ? self_of(owner)->base : nullptr;
-    return new_object(array_type, std::move(array), base != nullptr ? base : owner);
+    return finalized(new_object(type, std::move(array), base != nullptr ? base : owner), owner);
 }
 
 void make_array_type(py::module_& module) {

@@ -4,6 +4,7 @@
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_stream.h"
+#include "python/bindings/subclass.h"
 #include "runtime/array/views.h"
 
 #include <algorithm>
@@ -146,8 +147,11 @@ void attach_transfers(py::handle type) {
 void attach_copies(py::handle type) {
     attach(
         type, "copy",
-        [](const Array& self, const py::object& order) {
-            return duplicate(self, self.dtype(), to_order(order, 'C'), stream_of(self));
+        [](const Self& self, const py::object& order) {
+            const Array& array = self.array();
+            return py::reinterpret_steal<py::object>(
+                wrap_like(duplicate(array, array.dtype(), to_order(order, 'C'), stream_of(array)),
+                          self.object));
         },
         py::arg("order") = "C", "A copy; `order` is 'C', 'F', 'A' or 'K'.");
     attach(

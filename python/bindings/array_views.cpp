@@ -2,6 +2,7 @@
 #include "compiler/base/error.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
+#include "python/bindings/subclass.h"
 #include "runtime/array/views.h"
 
 #include <algorithm>
@@ -97,9 +98,26 @@ py::object ravelled(const Self& self, const py::object& order_name, bool copied)
     return py::cast(*reshape_view(copy, shape));
 }
 
-py::object viewed(const Self& self, const py::object& dtype) {
-    return self.view(dtype.is_none() ? Array(self.array())
-                                     : view_dtype(self.array(), to_dtype(dtype)));
+bool is_array_class(const py::object& object) {
+    return PyType_Check(object.ptr()) &&
+           PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object.ptr()), array_type) != 0;
+}
+
+py::object viewed(const Self& self, const py::object& dtype, const py::object& type) {
+    const bool only_class = type.is_none() && is_array_class(dtype);
+    const py::object& wanted = only_class ? dtype : type;
+    if (!wanted.is_none() && !is_array_class(wanted))
+        throw ValueError("view(): type must be ndarray or a subclass of it");
+    PyTypeObject* of =
+        wanted.is_none() ? Py_TYPE(self.object) : reinterpret_cast<PyTypeObject*>(wanted.ptr());
+    PyObject* made =
+        wrap_view_as(of,
+                     dtype.is_none() || only_class ? Array(self.array())
+                                                   : view_dtype(self.array(), to_dtype(dtype)),
+                     self.object);
+    if (made == nullptr)
+        throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
 }
 
 void attach_shapes(py::handle type) {
@@ -134,9 +152,10 @@ void attach_shapes(py::handle type) {
             return self.view(squeezed(self.array(), axis));
         },
         py::arg("axis") = py::none(), "Without axes of extent 1 (or without the given ones).");
-    attach(
-        type, "view", &viewed, py::arg("dtype") = py::none(),
-        "The same bytes as another dtype; the last axis grows or shrinks when the sizes differ.");
+    attach(type, "view", &viewed, py::arg("dtype") = py::none(), py::arg("type") = py::none(),
+           "The same bytes as another dtype, or as an instance of a subclass (either argument may "
+           "name one).\n\n"
+           "The last axis grows or shrinks when the sizes differ.");
 }
 
 void attach_axes(py::handle type) {

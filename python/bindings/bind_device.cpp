@@ -4,6 +4,7 @@
 #include "python/bindings/bind_output.h"
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/module.h"
+#include "runtime/device/waits.h"
 #include "runtime/driver/call_counts.h"
 #include "runtime/driver/check.h"
 
@@ -228,6 +229,8 @@ Source: CuPy, `cupy.cuda.Device`.)")
                             py::arg("waits") = counts.waits);
         },
         "What the device's driver was asked for since this was first called, for tests.");
+    module.def("_allow_waits", &allow_waits,
+               "Whether this thread may wait for devices from now on; returns what held before.");
     module.def(
         "driver_version",
         [] {

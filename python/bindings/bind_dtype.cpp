@@ -73,8 +73,7 @@ std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
     std::string cure =
         "quern has bool, (u)int8 to 64, float16, bfloat16, float32, float64, complex64, complex128";
     if (!dtype.attr("isnative").cast<bool>())
-        cure = "convert the array to this machine's byte order first: "
-               "a.astype(a.dtype.newbyteorder('='))";
+        cure = "arrays on a device have this machine's byte order: dtype.newbyteorder('=')";
     else if (kind == 'O')
         cure = "an array of Python objects stays on the host: give a numeric dtype, as in "
                "quern.asarray(x, dtype=float)";
@@ -88,7 +87,9 @@ std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
         cure = "no device has it: convert to complex128 first";
     else if (kind == 'V')
         cure = "make one array of each field (structured scalars can be passed to kernels)";
-    throw TypeError(join("Unsupported dtype ", name, ": ", cure));
+    const py::object error = py::module_::import("quern._errors").attr("UnsupportedDtypeError");
+    PyErr_SetString(error.ptr(), join("Unsupported dtype ", name, ": ", cure).c_str());
+    throw py::error_already_set();
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "compiler/base/error.h"
 #include "python/bindings/module.h"
 #include "runtime/array/views.h"
+#include "runtime/device/waits.h"
 
 #include <array>
 #include <exception>
@@ -75,7 +76,10 @@ void raise(const Error& error) {
         PyErr_SetObject(type.ptr(), type(axis->axis(), axis->ndim()).ptr());
         return;
     }
-    const py::object type = type_of(error.kind());
+    const bool forbidden = dynamic_cast<const WaitForbidden*>(&error) != nullptr;
+    const py::object type =
+        forbidden ? py::object(py::module_::import("quern._errors").attr("DeviceSynchronized"))
+                  : type_of(error.kind());
     PyErr_SetObject(type.ptr(), type(*arguments_of(error)).ptr());
 }
 

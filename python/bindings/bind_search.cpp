@@ -39,10 +39,11 @@ void bind_search(py::module_& module) {
         py::arg("sorted"), py::arg("wanted"), py::arg("right"), py::arg("sorter") = py::none());
     module.def(
         "_is_in",
-        [](const Array& sorted, const Array& wanted, bool invert) {
-            return done(is_in(sorted, wanted, invert, drop_gil));
+        [](const Array& values, const Array& wanted, bool invert, bool are_sorted) {
+            return done(is_in(values, are_sorted, wanted, invert, drop_gil));
         },
-        py::arg("sorted"), py::arg("wanted"), py::arg("invert"));
+        py::arg("values"), py::arg("wanted"), py::arg("invert"), py::kw_only(),
+        py::arg("are_sorted"));
     module.def(
         "_distinct",
         [](const Array& a, bool firsts, bool inverse, bool counts, bool one_nan) {

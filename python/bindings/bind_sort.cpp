@@ -62,6 +62,18 @@ void bind_sort(py::module_& module) {
                              call_of(gpu_layout, road, held, block, key_bits));
     });
     module.def(
+        "_partition",
+        [](const Array& a, std::vector<std::int64_t> wanted, const py::object& axis) {
+            return checked(partition(a, std::move(wanted), read_axis(axis), drop_gil));
+        },
+        py::arg("a"), py::arg("wanted"), py::arg("axis"));
+    module.def(
+        "_argpartition",
+        [](const Array& a, std::vector<std::int64_t> wanted, const py::object& axis) {
+            return checked(argpartition(a, std::move(wanted), read_axis(axis), drop_gil));
+        },
+        py::arg("a"), py::arg("wanted"), py::arg("axis"));
+    module.def(
         "_sort_with_places",
         [](const Array& a, const py::object& given, int key_bits) {
             const Array* const places = given.is_none() ? nullptr : find_array(given.ptr());

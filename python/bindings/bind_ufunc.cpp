@@ -10,6 +10,7 @@
 #include "python/bindings/bind_error.h"
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/module.h"
+#include "python/bindings/subclass.h"
 
 #include <pybind11/numpy.h>
 
@@ -68,6 +69,8 @@ class Call {
         if (Array* array = find_array(object)) [[likely]] {
             argument.kind = ArgType::Kind::array;
             argument.array = array;
+            if (Py_TYPE(object) != array_type && model_ == nullptr) [[unlikely]]
+                model_ = object;
             return;
         }
         try {
@@ -123,7 +126,10 @@ class Call {
                 if (std::exchange(has_signature, true))
                     throw TypeError("cannot specify both 'sig' and 'signature'");
                 set_signature(value);
-            } else if (!is(name, "subok")) { // results are ndarrays whatever it says
+            } else if (is(name, "subok")) {
+                if (PyObject_IsTrue(value) == 0)
+                    model_ = nullptr;
+            } else {
                 throw TypeError(join(row_.name, "() got an unexpected keyword argument '",
                                      py::cast<std::string>(name), "'"));
             }
@@ -141,8 +147,11 @@ class Call {
             surface_warnings();
         std::size_t next = 0;
         const auto output = [&](std::size_t k) {
-            return given_[k] != nullptr ? Py_NewRef(given_[k])
-                                        : wrap_array(std::move(made[next++]));
+            if (given_[k] != nullptr)
+                return Py_NewRef(given_[k]);
+            Array& result = made[next++];
+            return model_ != nullptr ? wrap_like(std::move(result), model_)
+                                     : wrap_array(std::move(result));
         };
         if (nout_ == 1)
             return output(0);
@@ -232,6 +241,7 @@ class Call {
     std::size_t nin_, nout_, count_ = 0;
     std::array<Argument, most_ufunc_inputs> inputs_;
     std::array<PyObject*, 2> given_{};
+    PyObject* model_ = nullptr; // the first input of a subclass, which results belong to as well
     Argument* huge_ = nullptr;
     Argument mask_;
     UfuncCall call_;

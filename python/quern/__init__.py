@@ -80,6 +80,8 @@ from numpy import (
 from quern import _core, cache, cuda, exceptions, fft, lib, linalg, polynomial, random, typing, x
 from quern._absent import absent_attribute as _absent_attribute
 from quern._apply import apply_along_axis, apply_over_axes, piecewise, vectorize
+from quern._array_api import API_VERSION as __array_api_version__
+from quern._array_api import array_namespace_info as __array_namespace_info__
 from quern._bits import packbits, unpackbits
 from quern._broadcast import broadcast
 from quern._config import config
@@ -154,6 +156,7 @@ from quern._errors import (
     ResolveError,
     SpecError,
     UndecidedTypeError,
+    UnsupportedDtypeError,
 )
 from quern._files import (
     frombuffer,
@@ -432,6 +435,9 @@ __all__ = [
     "Stream",
     "True_",
     "UndecidedTypeError",
+    "UnsupportedDtypeError",
+    "__array_api_version__",
+    "__array_namespace_info__",
     "__version__",
     "all",
     "amax",

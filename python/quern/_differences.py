@@ -10,7 +10,7 @@ import numpy as np
 from quern import _core, _reductions
 from quern._creation import asarray, ascontiguousarray, empty, empty_like
 from quern._elementwise import where
-from quern._manipulation import broadcast_to
+from quern._manipulation import broadcast_to, ndim
 from quern._operands import (
     as_array,
     normalize_axis_index,
@@ -109,10 +109,10 @@ def gradient(f: object, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
     distances: list[Any]
     if not varargs:
         distances = [1.0] * len(axes)
-    elif len(varargs) == 1 and np.ndim(_shape_only(varargs[0])) == 0:
-        distances = list(varargs) * len(axes)
+    elif len(varargs) == 1 and ndim(varargs[0]) == 0:
+        distances = [_spacing(varargs[0], values, k) for k in axes]
     elif len(varargs) == len(axes):
-        distances = [_spacing(d, values.shape[k]) for d, k in zip(varargs, axes, strict=True)]
+        distances = [_spacing(d, values, k) for d, k in zip(varargs, axes, strict=True)]
     else:
         raise TypeError("invalid number of arguments")
     if edge_order > 2:
@@ -123,20 +123,18 @@ def gradient(f: object, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
     return slopes[0] if len(axes) == 1 else slopes
 
 
-def _shape_only(value: Any) -> Any:
-    return np.empty(value.shape) if isinstance(value, _core.ndarray) else value
-
-
-def _spacing(given: Any, extent: int) -> Any:
-    """A scalar as it is; coordinates as their differences."""
-    if isinstance(given, (int, float, np.generic)):
+def _spacing(given: Any, f: ndarray, axis: int) -> Any:
+    """A scalar as it is; coordinates along an axis of `f`, on whichever side they are, as their differences."""
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    if isinstance(given, (int, float, complex, np.generic)):
         return given
-    line = as_array(given)
+    line = given if isinstance(given, _core.ndarray) else asarray(given, device=f.device)
     if line.ndim == 0:
         return line
     if line.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
-    if len(line) != extent:
+    if len(line) != f.shape[axis]:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     return diff(line.astype(np.float64) if line.dtype.kind in "biu" else line)
 

@@ -346,7 +346,7 @@ def _check_cast(source: Any, to: np.dtype[Any], casting: str) -> None:
 @functools.cache
 def _i0_kernel() -> ElementwiseKernel:
     return _core.ElementwiseKernel(
-        "T x", "T y", "y = static_cast<T>(cyl_bessel_i0(static_cast<double>(x)))", "quern_i0"
+        "T x", "T y", "y = static_cast<T>(quern::bessel::i0(static_cast<double>(x)))", "quern_i0"
     )
 
 

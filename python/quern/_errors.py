@@ -6,12 +6,14 @@ from typing import TextIO
 
 __all__ = [
     "CompileError",
+    "DeviceSynchronized",
     "DriverError",
     "Error",
     "OutOfMemoryError",
     "ResolveError",
     "SpecError",
     "UndecidedTypeError",
+    "UnsupportedDtypeError",
 ]
 
 
@@ -32,6 +34,10 @@ class ResolveError(Error, TypeError):
 
 class UndecidedTypeError(ResolveError, KeyError):
     """No argument decides a placeholder, such as the `T` of an output that was not given."""
+
+
+class UnsupportedDtypeError(Error, TypeError, ValueError):
+    """A dtype that no device has; a TypeError as NumPy's are, and a ValueError as CuPy's are."""
 
 
 class CompileError(Error, RuntimeError):
@@ -63,6 +69,10 @@ class CompileError(Error, RuntimeError):
             file.write(f"{number:{digits}} {line}\n")
         file.write(f"{self.log.rstrip()}\n")
         file.flush()
+
+
+class DeviceSynchronized(Error, RuntimeError):
+    """A call was about to wait for a device, which `quern.x.allow_synchronize(False)` forbids."""
 
 
 class DriverError(Error, RuntimeError):

@@ -11,6 +11,7 @@ from quern import _core
 from quern._core import ndarray
 from quern._creation import arange, asarray, empty, full
 from quern._manipulation import broadcast_shapes, broadcast_to
+from quern._operands import safe_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -330,19 +331,26 @@ def _refuse_outside(wrong: ndarray, message: str) -> None:
         raise ValueError(message)
 
 
-def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> tuple[ndarray, ...]:
+def _plain_order(order: Literal["C", "F"] | None) -> Literal["C", "F"]:
+    if order not in ("C", "F", None):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return order or "C"
+
+
+def unravel_index(
+    indices: Any, shape: Any, order: Literal["C", "F"] | None = "C"
+) -> tuple[ndarray, ...]:
     """Positions in an array of `shape` as an index for each axis. Waits, to check them.
 
     Raises: ValueError for a position outside; TypeError for positions that are no integers.
     Source: NumPy, `numpy.unravel_index`.
     """
-    if order not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
-    extents = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    order = _plain_order(order)
+    extents = (shape,) if isinstance(shape, int) else tuple(map(safe_index, shape))
     places = asarray(indices)
     if places.size == 0 and not isinstance(indices, ndarray):
         places = places.astype(np.int64)
-    if places.dtype.kind not in "iu":
+    if places.dtype.kind not in "biu":
         raise TypeError("only int indices permitted")
     places = places.astype(np.int64, copy=False)
     size = math.prod(extents)
@@ -356,7 +364,7 @@ def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> t
 
 
 def ravel_multi_index(
-    multi_index: Any, dims: Any, mode: Any = "raise", order: Literal["C", "F"] = "C"
+    multi_index: Any, dims: Any, mode: Any = "raise", order: Literal["C", "F"] | None = "C"
 ) -> ndarray:
     """The positions in an array of shape `dims` of elements that are given by an index for each axis.
 
@@ -364,9 +372,8 @@ def ravel_multi_index(
     Raises: ValueError for an index outside, or another number of indices than axes.
     Source: NumPy, `numpy.ravel_multi_index`.
     """
-    if order not in ("C", "F"):
-        raise ValueError("only 'C' or 'F' order is permitted")
-    extents = (dims,) if isinstance(dims, int) else tuple(int(n) for n in dims)
+    order = _plain_order(order)
+    extents = (dims,) if isinstance(dims, int) else tuple(map(safe_index, dims))
     parts = [asarray(part) for part in multi_index]
     if len(parts) != len(extents):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
@@ -376,7 +383,7 @@ def ravel_multi_index(
     axes = range(len(extents)) if order == "F" else range(len(extents) - 1, -1, -1)
     for axis in axes:
         part, extent = parts[axis], extents[axis]
-        if part.dtype.kind not in "iu":
+        if part.dtype.kind not in "biu":
             raise TypeError("only int indices permitted")
         part = part.astype(np.int64, copy=False)
         if modes[axis] == "raise":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,12 @@ import numpy as np
 
 from quern import _core
 from quern._creation import arange, asarray, empty, zeros
-from quern._elementwise import where
 from quern._operands import as_array
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from quern._core import DeviceLike, Order, ndarray
+    from quern._core import DeviceLike, ElementwiseKernel, Order, ndarray
 
 __all__ = ["diag", "diagflat", "eye", "identity", "trace", "tri", "tril", "triu", "vander"]
 
@@ -96,14 +96,23 @@ def tri(
     return made
 
 
+@functools.cache
+def _triangle_kernel() -> ElementwiseKernel:
+    return _core.ElementwiseKernel(
+        "T x, int64 row, int64 column, int64 k, bool upper",
+        "T y",
+        "y = (upper ? column - row >= k : column - row <= k) ? x : T(0)",
+        "quern_triangle",
+    )
+
+
 def _triangle(m: object, k: int, upper: bool) -> ndarray:
     matrix = as_array(m)
     if matrix.ndim == 0:
         raise ValueError("tril and triu need at least one axis")
     rows, columns = matrix.shape[-2:] if matrix.ndim > 1 else (matrix.size, matrix.size)
-    below = tri(rows, columns, k - 1 if upper else k, bool, device=matrix.device)
-    zero = zeros((), matrix.dtype, device=matrix.device)
-    made: ndarray = where(below, zero, matrix) if upper else where(below, matrix, zero)
+    down, across = arange(rows, device=matrix.device), arange(columns, device=matrix.device)
+    made: ndarray = _triangle_kernel()(matrix, down[:, None], across, k, upper)
     return made
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core, _elementwise, _files, _sorting
+from quern._array_api import array_namespace
 from quern._creation import asarray
 from quern._flat import flat
 from quern._indexing import choose
@@ -94,8 +95,9 @@ def _partition(
     order: None = None,
 ) -> None:
     """Partitions this array where it lies; see `quern.partition`."""
-    _sorting.check_partition(self, kth, axis, kind, order)
-    _core._sort_in_place(self, axis)
+    self[...] = _core._partition(
+        self, _sorting.places_of_partition(self, kth, axis, kind, order), axis
+    )
 
 
 def _to_device(self: ndarray, device: DeviceLike, /, *, stream: Stream | None = None) -> ndarray:
@@ -108,6 +110,7 @@ def attach() -> None:
     """Give ndarray the methods above."""
     methods = {
         "__array_function__": _array_function,
+        "__array_namespace__": array_namespace,
         "__bytes__": _bytes,
         "argpartition": _sorting.argpartition,
         "argsort": _sorting.argsort,

@@ -152,7 +152,7 @@ def _median(
     if a.dtype.kind == "c":
         return _complex_median(a, axes, out, keepdims, skip_nan)
     dtype = np.dtype("f8") if a.dtype.kind in "biu" else a.dtype
-    half = asarray(np.array(0.5), device=a.device)
+    half = full((), 0.5, device=a.device)
     found: ndarray = _quantile(a, half, axis, "median", dtype, keepdims, out, skip_nan)
     return found
 
@@ -223,6 +223,10 @@ def _quantiles(
             dtype = np.result_type(a.dtype, parts.dtype if parts.dtype.kind == "f" else "f8")
         elif a.dtype.kind in "iu":
             dtype = np.dtype("f8")
-    places = asarray(parts.astype("f8"), device=a.device)
+    places = (
+        full((), float(parts), device=a.device)  # a fill, where an upload would wait
+        if parts.ndim == 0
+        else asarray(parts.astype("f8"), device=a.device)
+    )
     found: ndarray = _quantile(a, places, axis, method, dtype, keepdims, out, skip_nan)
     return found

@@ -169,20 +169,30 @@ def all(
 
 
 def argmax(
-    a: ndarray, axis: int | None = None, out: ndarray | None = None, *, keepdims: bool = False
+    a: Any,
+    axis: int | None = None,
+    out: ndarray | None = None,
+    *,
+    keepdims: bool = False,
+    dtype: npt.DTypeLike | None = None,
 ) -> ndarray:
     """Position of the largest element, the first of equals, or of the first NaN: int64; flat for `axis=None`.
 
-    Raises: ValueError for an empty axis. Source: numpy.argmax.
+    `dtype`, which CuPy has, casts what was found. Raises: ValueError for an empty axis. Source: numpy.argmax.
     """
-    return _reduce("argmax", a, axis, None, out, keepdims)
+    return as_array(a).argmax(axis, out, keepdims=keepdims, dtype=dtype)
 
 
 def argmin(
-    a: ndarray, axis: int | None = None, out: ndarray | None = None, *, keepdims: bool = False
+    a: Any,
+    axis: int | None = None,
+    out: ndarray | None = None,
+    *,
+    keepdims: bool = False,
+    dtype: npt.DTypeLike | None = None,
 ) -> ndarray:
     """Position of the smallest element, as `argmax`. Source: numpy.argmin."""
-    return _reduce("argmin", a, axis, None, out, keepdims)
+    return as_array(a).argmin(axis, out, keepdims=keepdims, dtype=dtype)
 
 
 def count_nonzero(a: ndarray, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
@@ -387,7 +397,8 @@ def average(
     """Weighted mean; `weights` has the shape of `a`, or one axis as long as the one averaged over.
 
     Returns: the average, with `returned=True` a tuple of it and the sum of the weights.
-    Raises: TypeError for weights of another shape without an axis; ValueError for a length that does not fit.
+    Raises: TypeError for weights of another shape without an axis; ValueError for a length that does not fit;
+    ZeroDivisionError for weights that sum to 0, for which the device is waited for.
     Source: numpy.average.
     """
     a = asarray(a)
@@ -414,4 +425,6 @@ def average(
             shape[d] = a.shape[d]
         weights = weights.transpose(order).reshape(tuple(shape))
     found, total = _weighted(dtype.name)(a, weights, axis=axis, keepdims=keepdims)
+    if bool(any(total == 0)):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     return (found, total) if returned else found

@@ -113,7 +113,8 @@ def isin(
 ) -> ndarray:
     """Whether each element is one of `test_elements`, or with `invert` none of them; NaN is none.
 
-    Every `kind` is a search in the sorted `test_elements`. Shapes: that of `element`.
+    Every `kind` is the same: a search in the sorted `test_elements`, or on a CPU, where they are integers near each
+    other, a table. Shapes: that of `element`.
     Raises: ValueError for an unknown `kind`. Source: numpy.isin.
     """
     if kind not in (None, "sort", "table"):
@@ -122,7 +123,7 @@ def isin(
     tests = asarray(test_elements, device=element.device)
     common = np.result_type(element.dtype, tests.dtype)
     wanted = ascontiguousarray(element, common).reshape(element.shape)
-    return _core._is_in(sort(_row(tests, common)), wanted, invert)
+    return _core._is_in(_row(tests, common), wanted, invert, are_sorted=False)
 
 
 def in1d(ar1: ndarray, ar2: Any, assume_unique: bool = False, invert: bool = False) -> ndarray:
@@ -138,12 +139,13 @@ def intersect1d(
     `assume_unique` is believed. Two synchronisations and more, for sizes. Source: numpy.intersect1d.
     """
     one, two = _two(ar1, ar2)
+    if not return_indices:
+        a, b = (sort(x) if assume_unique else unique(x) for x in (one, two))
+        return a[_core._is_in(b, a, False, are_sorted=True)]
     a, a_places = _places(one, assume_unique)
     b, b_places = _places(two, assume_unique)
-    mask = _core._is_in(b, a, False)
+    mask = _core._is_in(b, a, False, are_sorted=True)
     found = a[mask]
-    if not return_indices:
-        return found
     at = _core._search_sorted(b, found, False)
     return found, a_places[mask], b_places[at]
 

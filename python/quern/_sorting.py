@@ -92,14 +92,15 @@ def partition(
     kind: str = "introselect",
     order: None = None,
 ) -> ndarray:
-    """A copy in which the elements `kth` stand where a sort would put them: a sorted one.
+    """A copy in which the elements `kth` stand where a sort would put them, none greater before and none less behind.
+
+    On a GPU it is sorted; so it is where more than 32 places are asked for.
 
     Raises: ValueError for a `kth` out of bounds or an unknown `kind`; TypeError for one that is no integer;
     otherwise as `sort`. Source: numpy.partition.
     """
     a = as_array(a)
-    check_partition(a, kth, axis, kind, order)
-    return _core._sort(a, axis)
+    return _core._partition(a, places_of_partition(a, kth, axis, kind, order), axis)
 
 
 def argpartition(
@@ -109,13 +110,12 @@ def argpartition(
     kind: str = "introselect",
     order: None = None,
 ) -> ndarray:
-    """The places that would partition `a`: those that would sort it. Errors: as `partition`.
+    """The places that would partition `a`. Errors: as `partition`.
 
     Source: numpy.argpartition.
     """
     a = atleast_1d(a)
-    check_partition(a, kth, axis, kind, order)
-    return _core._argsort(a, axis)
+    return _core._argpartition(a, places_of_partition(a, kth, axis, kind, order), axis)
 
 
 def lexsort(keys: ndarray | Sequence[ndarray], axis: int = -1) -> ndarray:
@@ -234,8 +234,10 @@ def check_kind(kind: str | None, order: object, stable: bool | None) -> None:
         raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
 
 
-def check_partition(a: ndarray, kth: Any, axis: int | None, kind: str, order: object) -> None:
-    """Refuses what no partition takes."""
+def places_of_partition(
+    a: ndarray, kth: Any, axis: int | None, kind: str, order: object
+) -> list[int]:
+    """The places `kth` counted from the first; refuses what no partition takes."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind != "introselect":
@@ -246,6 +248,7 @@ def check_partition(a: ndarray, kth: Any, axis: int | None, kind: str, order: ob
         length = a.shape[axis]
     else:
         raise np.exceptions.AxisError(axis, a.ndim)
+    places = []
     for one in kth if isinstance(kth, (list, tuple, np.ndarray)) else (kth,):
         try:
             at = operator.index(one)
@@ -253,3 +256,5 @@ def check_partition(a: ndarray, kth: Any, axis: int | None, kind: str, order: ob
             raise TypeError("Partition index must be integer") from None
         if not -length <= at < length:
             raise ValueError(f"kth(={at if at >= 0 else at + length}) out of bounds ({length})")
+        places.append(at if at >= 0 else at + length)
+    return places

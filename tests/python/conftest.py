@@ -40,7 +40,7 @@ LAYOUTS: dict[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
 def compiles_for_the_cpu() -> bool:
     """False in a build without LLVM: its CPU holds arrays but runs no kernel."""
     try:
-        quern.full(1, 1, device="cpu")
+        quern.full(2, 1, device="cpu")
     except RuntimeError:
         return False
     return True

@@ -204,7 +204,7 @@ def test_subclass(device):
     assert array.label == "mine"
     assert isinstance(array, quern.ndarray)
     np.testing.assert_array_equal(array.get(), np.ones((2, 3)))
-    assert type(array[0]) is quern.ndarray
+    assert type(array[0]) is Named
     assert array[0].base is array
 
 

@@ -15,7 +15,7 @@ from quern._core import (
     get_elapsed_time,
     gpu_count,
 )
-from quern.cuda import compiler, driver, runtime, texture
+from quern.cuda import compiler, driver, nvtx, runtime, texture
 
 __all__ = [
     "Device",
@@ -32,6 +32,7 @@ __all__ = [
     "get_device_id",
     "get_elapsed_time",
     "is_available",
+    "nvtx",
     "runtime",
     "synchronize",
     "texture",

@@ -1,7 +1,11 @@
-"""How long a function takes: on the host until it returns, and on its device until it is done."""
+"""How long a function takes: on the host until it returns, and on its device until it is done.
+
+And ranges by which profilers tell what a program was doing.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from dataclasses import dataclass
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quern import cuda
 from quern._core import Event, get_elapsed_time
 
 if TYPE_CHECKING:
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["PerfResult", "benchmark"]
+__all__ = ["PerfResult", "benchmark", "time_range"]
 
 
 @dataclass(frozen=True)
@@ -97,3 +102,55 @@ def benchmark(
         spent += time.perf_counter() - start
     label = name if name is not None else getattr(func, "__name__", repr(func))
     return PerfResult(label, np.array(host), np.array([device]))
+
+
+class time_range:
+    """Mark what runs inside a with statement, or in each call of a function that this decorates, for a profiler.
+
+    `time_range("load")`, with a colour by number or as ARGB; a decorator may leave the name to the function. With
+    `sync=True` the current device is waited for at both ends.
+    Raises: ValueError for two colours, or a with statement without a name.
+    Source: CuPy, `cupyx.profiler.time_range`.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        color_id: int | None = None,
+        argb_color: int | None = None,
+        sync: bool = False,
+    ) -> None:
+        if color_id is not None and argb_color is not None:
+            raise ValueError("give one of color_id and argb_color, not both")
+        self.message = message
+        self.color_id = -1 if color_id is None else color_id
+        self.argb_color = argb_color
+        self.sync = sync
+
+    def __enter__(self) -> time_range:
+        if self.message is None:
+            raise ValueError("time_range needs a message in a with statement")
+        if self.sync:
+            cuda.synchronize()
+        if self.argb_color is not None:
+            cuda.nvtx.RangePushC(self.message, self.argb_color)
+        else:
+            cuda.nvtx.RangePush(self.message, self.color_id)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.sync:
+            cuda.synchronize()
+        cuda.nvtx.RangePop()
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """`func`, with every call inside a range of this kind."""
+        if self.message is None:
+            self.message = getattr(func, "__name__", repr(func))
+
+        @functools.wraps(func)
+        def marked(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return func(*args, **kwargs)
+
+        return marked

@@ -117,3 +117,94 @@ def test_values_that_are_not_safe(device):
     agree(a, np.ones(3, "i4"))
     with pytest.raises(ValueError, match="too deep"):
         quern.bincount(quern.asarray([[1.5]]))
+
+
+def test_weights_that_cancel(device):
+    for axis, weights in ((None, [1, -1]), (0, [1, -1])):
+        with pytest.raises(ZeroDivisionError, match="zero"):
+            quern.average(quern.asarray([1.0, 2]), axis, weights)
+    with pytest.raises(ZeroDivisionError):
+        quern.average(quern.ones((2, 3)), 0, quern.asarray([[1.0, 0, 2], [1, 0, 3]]))
+
+
+def test_coordinates_from_the_host(device):
+    f, x = np.arange(12.0).reshape(3, 4) ** 2, np.array([0.0, 1, 3, 7])
+    agree(quern.gradient(quern.asarray(f), x, axis=1), np.gradient(f, x, axis=1), 1e-14)
+    agree(quern.gradient(quern.asarray(f), [0, 1, 5], x), np.gradient(f, [0, 1, 5], x), 1e-14)
+    agree(quern.gradient(quern.asarray(f), np.array(2.0)), np.gradient(f, np.array(2.0)), 1e-14)
+
+
+def test_positions_of_a_dtype(device):
+    a = quern.asarray([[3, 1, 2], [0, 5, 4]])
+    for name in ("argmax", "argmin"):
+        for axis in (None, 1):
+            theirs = getattr(np, name)(a.get(), axis).astype("i1")
+            agree(getattr(quern, name)(a, axis, dtype="i1"), theirs)
+            agree(getattr(a, name)(axis, dtype="i1"), theirs)
+
+
+def test_scalars_of_numpys_on_the_left(device):
+    a = quern.asarray([[1, 5, 3]])
+    for scalar in (np.int16(3), np.float32(3), np.bool_(True), np.array(3), np.complex64(3)):
+        for op in ("add", "subtract", "multiply", "equal", "not_equal", "power"):
+            agree(getattr(np, op)(scalar, a), getattr(np, op)(scalar, a.get()), 1e-6)
+    for scalar in (np.int16(3), np.float32(3)):
+        agree(scalar < a, scalar < a.get())
+        agree(scalar >= a, scalar >= a.get())
+        agree(scalar == a, scalar == a.get())
+
+
+def test_one_warning_for_a_dropped_imaginary_part(device):
+    a = quern.zeros(3)
+    for write in (
+        lambda: a.__setitem__(0, np.complex64(2j)),
+        lambda: a.__setitem__(quern.asarray([0]), np.complex128(2j)),
+        lambda: a.fill(np.complex64(1 + 2j)),
+    ):
+        with pytest.warns(np.exceptions.ComplexWarning) as caught:
+            write()
+        assert len(caught) == 1
+
+
+def test_places_of_bools_and_default_order(device):
+    dims = (2, 4)
+    parts = [np.array([True, False]), np.array([1, 3])]
+    ours = [quern.asarray(x) for x in parts]
+    for order in ("C", "F", None):
+        plain = order or "C"
+        found = quern.ravel_multi_index(ours, dims, order=order)
+        agree(found, np.ravel_multi_index(parts, dims, order=plain))
+        found = quern.unravel_index(quern.asarray([True, False]), dims, order)
+        agree(found, np.unravel_index([1, 0], dims, plain))
+    for call in (
+        lambda: quern.ravel_multi_index(ours, (2.0, 4)),
+        lambda: quern.unravel_index(3, (2.0, 4)),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+class ByIdentity:
+    pass
+
+
+class KnowsTwo:
+    def __eq__(self, other):
+        return other == 2
+
+    __hash__ = None
+
+
+def test_equality_with_what_is_no_number(device):
+    theirs = np.array([[1, 2, 3], [4, 5, 6]])
+    a = quern.asarray(theirs)
+    for value in (None, "text", b"bytes", {}, ..., ByIdentity(), object()):
+        agree(a == value, theirs == value)
+        agree(a != value, theirs != value)
+        agree(value == a, value == theirs)
+        agree(value != a, value != theirs)
+    agree(a == KnowsTwo(), (theirs == KnowsTwo()).astype(bool))
+    with pytest.raises(TypeError, match="__ne__"):
+        a != KnowsTwo()  # noqa: B015
+    with pytest.raises(TypeError):
+        a < None  # noqa: B015

@@ -1,0 +1,169 @@
+"""Functions that the CPU computes without the C library, over random bits: every exponent, numbers too large for their
+quick way, and what is special, one lane beside the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ufunc import oracle
+
+import quern
+
+COUNT = 60_000
+KNOWN = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0, -0.5, 8.0)
+
+
+def any_bits(letter, seed, count=COUNT):
+    """Any numbers of a type, then numbers of the usual sizes, then some around 1 and what is special."""
+    random = np.random.default_rng(seed)
+    dtype = np.dtype(letter)
+    x = random.integers(0, 2 ** (8 * dtype.itemsize), count, f"u{dtype.itemsize}").view(dtype)
+    x[::3] = random.normal(0, 3, x[::3].size)
+    some = x[1::6].size
+    x[1::6] = 1 + random.choice([-1, 1], some) * np.exp2(-random.uniform(0, 60, some))
+    x[-len(KNOWN) :] = KNOWN
+    return x
+
+
+def check_units(name, inputs, limit=2.0):
+    found = getattr(quern, name)(*[quern.asarray(x) for x in inputs]).get()
+    with np.errstate(all="ignore"):
+        exact = np.asarray(getattr(np, name)(*[oracle.wide(x) for x in inputs]))
+        rounded = exact.astype(found.dtype)
+        theirs = getattr(np, name)(*inputs)
+    special = ~np.isfinite(rounded) | (rounded == 0)
+    np.testing.assert_array_equal(found[special], rounded[special], err_msg=name)
+    zero = theirs == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(theirs[zero]), err_msg=name)
+    away = np.where(special, 0, oracle.units(found, exact))
+    worst = int(away.argmax())
+    assert away[worst] <= limit, f"{name} of {[x[worst] for x in inputs]}: {away[worst]} units"
+
+
+@pytest.mark.parametrize("letter", "fd")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sin", "cos", "tan", "arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "tanh", "cosh", "cbrt", "exp", "exp2",
+        "expm1", "log", "log10",
+    ],
+)  # fmt: skip
+def test_any_number(device, name, letter):
+    check_units(name, [any_bits(letter, 1)])
+
+
+@pytest.mark.parametrize("letter", "fd")
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_close_to_quarter_turns(device, name, letter):
+    """Where what is left of an angle is small, every digit of pi counts."""
+    quarters = (np.arange(1, 40000) * (np.longdouble(np.pi) / 2)).astype(letter)
+    far = np.array([1e5, 1e9, 1e12, 1e13, 1e22, 1e38], letter)
+    steps = np.concatenate([quarters, np.nextafter(quarters, np.array(0, letter)), far, -far])
+    check_units(name, [steps])
+
+
+@pytest.mark.parametrize("letter", "fd")
+@pytest.mark.parametrize("other", [None, 2.0, 0.5, -1.0, 3.0, 0.0, np.inf])
+def test_powers(device, other, letter):
+    x = any_bits(letter, 2)
+    y = any_bits(letter, 3) if other is None else np.full_like(x, other)
+    if other is None:
+        y[::2] = np.round(y[::2])
+    check_units("power", [x, y])
+
+
+@pytest.mark.parametrize("letter", "fd")
+def test_large_powers(device, letter):
+    """Results of every size."""
+    random = np.random.default_rng(4)
+    info = np.finfo(letter)
+    x = np.exp(random.uniform(-80, 80, COUNT)).astype(letter)
+    x[::2] = 1 + random.uniform(-1, 1, x[::2].size) * np.exp2(-random.uniform(0, 23, x[::2].size))
+    with np.errstate(all="ignore"):
+        ends = np.log(info.smallest_subnormal) * 1.01, np.log(info.max) * 1.01
+        y = (random.uniform(*ends, COUNT) / np.log(x)).astype(letter)
+    check_units("power", [x, y])
+
+
+def same(found, wanted, what):
+    np.testing.assert_array_equal(found, wanted, err_msg=what)
+    number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(
+        np.signbit(found)[number], np.signbit(wanted)[number], err_msg=what
+    )
+
+
+@pytest.mark.parametrize("letter", "efd")
+def test_remainders_of_any_floats(device, letter):
+    """Exact, whether the quotient is 0, one that rounding pushes up, or larger than the type can count."""
+    random = np.random.default_rng(5)
+    x, y = any_bits(letter, 6), any_bits(letter, 7)
+    with np.errstate(all="ignore"):
+        y[::4] = x[::4] * np.exp2(random.uniform(-30, 5, x[::4].size)).astype(letter)
+    x[1::8], y[1::8] = random.integers(-99, 99, x[1::8].size), random.integers(-9, 9, x[1::8].size)
+    a, b = quern.asarray(x), quern.asarray(y)
+    with np.errstate(all="ignore"):
+        for name in ("fmod", "remainder", "floor_divide"):
+            same(getattr(quern, name)(a, b).get(), getattr(np, name)(x, y), name)
+            same(getattr(quern, name)(a, 0.375).get(), getattr(np, name)(x, 0.375), name)
+        for found, wanted in zip(quern.divmod(a, b), np.divmod(x, y), strict=True):
+            same(found.get(), wanted, "divmod")
+
+
+@pytest.mark.parametrize("letter", "bBhHiIlL")
+def test_remainders_of_any_integers(device, letter):
+    info = np.iinfo(letter)
+    if info.bits == 8:
+        every = np.arange(info.min, info.max + 1, dtype=letter)
+        x, y = np.repeat(every, every.size), np.tile(every, every.size)
+    else:
+        random = np.random.default_rng(8)
+        x, y = (random.integers(info.min, info.max, COUNT, letter, endpoint=True) for _ in "xy")
+        y[::2] >>= random.integers(0, info.bits, y[::2].size, letter)
+        x[::5] = y[::5] * random.integers(0, 100, y[::5].size).astype(letter)
+        x[:4], y[:4] = [info.min, info.min, info.max, 0], [0, -1 if info.min else 1, 1, 0]
+    a, b = quern.asarray(x), quern.asarray(y)
+    with np.errstate(all="ignore"):
+        for name in ("fmod", "remainder", "floor_divide"):
+            np.testing.assert_array_equal(
+                getattr(quern, name)(a, b).get(), getattr(np, name)(x, y), err_msg=name
+            )
+        for found, wanted in zip(quern.divmod(a, b), np.divmod(x, y), strict=True):
+            np.testing.assert_array_equal(found.get(), wanted)
+
+
+@pytest.mark.parametrize("letter", "fd")
+def test_neighbours_of_any_floats(device, letter):
+    x, y = any_bits(letter, 9), any_bits(letter, 10)
+    y[::5] = x[::5]
+    with np.errstate(all="ignore"):
+        a, b = quern.asarray(x), quern.asarray(y)
+        same(quern.nextafter(a, b).get(), np.nextafter(x, y), "nextafter")
+        same(quern.spacing(a).get(), np.spacing(x), "spacing")
+
+
+def test_masked_and_strided(device):
+    """Lanes that are not written may hold anything; columns are not read in vectors at all."""
+    x = any_bits("d", 11, 30_000)
+    mask = np.random.default_rng(12).integers(0, 2, x.size).astype(bool)
+    out = quern.full_like(quern.asarray(x), 7.0)
+    quern.tan(quern.asarray(x), out=out, where=quern.asarray(mask))
+    with np.errstate(all="ignore"):
+        wanted = np.where(mask, np.tan(x), 7.0)
+        np.testing.assert_allclose(out.get(), wanted, rtol=1e-15)
+        columns = quern.asarray(x).reshape(-1, 3)[:, 1]
+        np.testing.assert_allclose(quern.tan(columns).get(), np.tan(x[1::3]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("letter", "fd")
+def test_bessel(device, letter):
+    """Against the series, whose terms are all positive."""
+    x = np.concatenate([np.linspace(-30, 30, 5001), np.linspace(30, 80, 500), [0.0, 11.0, 1e-9]])
+    x = x.astype(letter)
+    term = total = np.ones(x.size, np.longdouble)
+    for k in range(1, 400):
+        term = term * (oracle.wide(x) / 2 / k) ** 2
+        total = total + term
+    assert oracle.units(quern.i0(quern.asarray(x)).get(), total).max() <= 6
+    ends = quern.i0(quern.asarray(np.array([np.inf, -np.inf, np.nan, 800.0], letter))).get()
+    np.testing.assert_array_equal(ends, np.array([np.inf, np.inf, np.nan, np.inf], letter))
