@@ -18,4 +18,7 @@ struct CallCounts {
 // alone.
 [[nodiscard]] CallCounts call_counts(const DriverApi& api, bool on_cpu);
 
+// The last launch on a GPU only brought bytes to the host, which waits for them: it counts as that.
+void count_launch_as_wait() noexcept;
+
 } // namespace quern

@@ -3,12 +3,10 @@
 #include "runtime/kernel/indexing.h"
 
 #include "compiler/base/error.h"
-#include "runtime/device/waits.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/index_launch.h"
 #include "runtime/kernel/masks.h"
 #include "runtime/kernel/waiting.h"
-#include "runtime/memory/copy.h"
 
 #include <algorithm>
 #include <cstring>
@@ -127,11 +125,7 @@ std::int64_t first_index(const Array& index, const IndexCall& call) {
     const CUstream stream = current_stream(index.device());
     const Array wide = Array::empty(index.device(), DType::int64, Dims{}, stream);
     copy_into(wide, one, stream);
-    std::int64_t value = 0;
-    check_may_wait();
-    const Waiting waiting(call.on_wait);
-    copy_to_host(index.device(), &value, wide.address(), sizeof value, stream);
-    return value;
+    return read_back<std::int64_t>(index.device(), wide.address(), call.on_wait);
 }
 
 // An axis without elements has no place for any index; results without elements still have theirs

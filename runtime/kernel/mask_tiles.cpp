@@ -1,6 +1,7 @@
 // Makes room for the tiles' totals and launches.
 #include "runtime/kernel/mask_tiles.h"
 
+#include "compiler/plan/scan.h"
 #include "runtime/kernel/program.h"
 #include "runtime/memory/copy.h"
 #include "runtime/stream/stream.h"
@@ -16,7 +17,7 @@ namespace {
 enum class Act : std::uint8_t { find, pick, fill };
 
 // As compiler/prelude/quern/mask.cuh has them.
-constexpr std::int64_t threads = 256, tile = 32 * threads, head_bytes = 64;
+constexpr std::int64_t threads = 256, tile = 32 * threads;
 
 void launch_tiles(Act act, const char* kernel, const Array& mask, const Array& typed,
                   std::initializer_list<Argument> more, void (*on_wait)(bool entering)) {
@@ -26,7 +27,7 @@ void launch_tiles(Act act, const char* kernel, const Array& mask, const Array& t
     const std::int64_t tiles = (mask.size() + lead + tile - 1) / tile;
     const bool wide = mask.size() >> 32 != 0;
     const std::int64_t told = wide ? 32 : 16; // bytes of a total, and of what is before it
-    Array room = Array::empty(device, DType::uint8, Dims{head_bytes + tiles * told}, stream);
+    Array room = Array::empty(device, DType::uint8, Dims{scan_head_bytes + tiles * told}, stream);
     fill_bytes(device, room.address(), 0, static_cast<std::size_t>(room.nbytes()), stream);
     const std::array<std::pair<std::string_view, int>, 2> numbers{{
         {"QUERN_MASK_ACT", static_cast<int>(act)},

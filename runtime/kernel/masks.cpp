@@ -3,7 +3,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
-#include "runtime/device/waits.h"
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/index_launch.h"
@@ -11,10 +10,8 @@
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/reduce.h"
 #include "runtime/kernel/waiting.h"
-#include "runtime/memory/copy.h"
 
 #include <array>
-#include <cstring>
 #include <mutex>
 
 namespace quern {
@@ -46,21 +43,6 @@ ElementwiseKernel& unravel_kernel(int axes) {
     return *kernel;
 }
 
-template <class T> T read_one(const Array& array, std::uint64_t address, void (*on_wait)(bool)) {
-    check_may_wait();
-    T value{};
-    Device& device = array.device();
-    const CUstream stream = current_stream(device);
-    const Waiting waiting(on_wait);
-    if (device.is_cpu()) { // its memory is the host's
-        Stream::external(device, stream).synchronize();
-        std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
-    } else {
-        copy_to_host(device, &value, address, sizeof value, stream);
-    }
-    return value;
-}
-
 bool by_tiles(const Array& mask) { return plan_target(mask.device()) == Target::gpu; }
 
 Array in_c_order(const Array& array, DType dtype) {
@@ -74,15 +56,11 @@ Array in_c_order(const Array& array, DType dtype) {
 
 std::int64_t count_true(const Array& mask, void (*on_wait)(bool)) {
     const Array total = *reduce(Reduction::count_nonzero, mask, {}, on_wait);
-    return read_one<std::int64_t>(total, total.address(), on_wait);
+    return read_back<std::int64_t>(total.device(), total.address(), on_wait);
 }
 
 // True elements up to the end of each chunk.
-struct Counted {
-    Array ends;
-};
-
-Counted count_chunks(const Array& mask, void (*on_wait)(bool)) {
+Array count_chunks(const Array& mask, void (*on_wait)(bool)) {
     const std::int64_t chunks = (mask.size() + chunk_elements - 1) / chunk_elements;
     const Array counts =
         Array::empty(mask.device(), DType::int64, Dims{chunks}, current_stream(mask.device()));
@@ -92,23 +70,22 @@ Counted count_chunks(const Array& mask, void (*on_wait)(bool)) {
     CumulativeCall scan;
     scan.axis = 0;
     scan.out = &counts;
-    return {cumulative(ScanOp::sum, counts, scan, on_wait)};
+    return cumulative(ScanOp::sum, counts, scan, on_wait);
 }
 
-std::int64_t total_of(const Counted& counted, void (*on_wait)(bool)) {
-    const std::int64_t last = counted.ends.size() - 1;
-    return read_one<std::int64_t>(
-        counted.ends, counted.ends.address() + static_cast<std::uint64_t>(last * 8), on_wait);
+std::int64_t total_of(const Array& ends, void (*on_wait)(bool)) {
+    const auto last = static_cast<std::uint64_t>(ends.size() - 1) * sizeof(std::int64_t);
+    return read_back<std::int64_t>(ends.device(), ends.address() + last, on_wait);
 }
 
-void walk(MaskAct act, const Counted& counted, const Array& mask,
-          std::initializer_list<Argument> more, void (*on_wait)(bool)) {
-    std::vector<Argument> args{Argument::of(counted.ends), Argument::of(mask),
+void walk(MaskAct act, const Array& ends, const Array& mask, std::initializer_list<Argument> more,
+          void (*on_wait)(bool)) {
+    std::vector<Argument> args{Argument::of(ends), Argument::of(mask),
                                Argument::of(Scalar::of(chunk_elements)),
                                Argument::of(Scalar::of(mask.size()))};
     args.insert(args.end(), more);
     ElementwiseCall each;
-    each.size = counted.ends.size();
+    each.size = ends.size();
     kernel_of(act)(args, each, on_wait);
 }
 
@@ -128,7 +105,7 @@ Array as_mask(const Array& array) {
 }
 
 bool read_truth(const Array& array, void (*on_wait)(bool)) {
-    return read_one<std::uint8_t>(array, array.address(), on_wait) != 0;
+    return read_back<std::uint8_t>(array.device(), array.address(), on_wait) != 0;
 }
 
 Array flat_nonzero(const Array& array, void (*on_wait)(bool)) {
@@ -141,10 +118,10 @@ Array flat_nonzero(const Array& array, void (*on_wait)(bool)) {
             find_by_tiles(in_c_order(mask, DType::boolean), places, on_wait);
         return places;
     }
-    const Counted counted = count_chunks(mask, on_wait);
-    Array places = empty_for(mask, DType::int64, total_of(counted, on_wait));
+    const Array ends = count_chunks(mask, on_wait);
+    Array places = empty_for(mask, DType::int64, total_of(ends, on_wait));
     if (places.size() > 0)
-        walk(MaskAct::find, counted, mask, {Argument::of(places)}, on_wait);
+        walk(MaskAct::find, ends, mask, {Argument::of(places)}, on_wait);
     return places;
 }
 
@@ -180,10 +157,10 @@ Array pick(const Array& array, const Array& mask, void (*on_wait)(bool)) {
             pick_by_tiles(array, in_c_order(mask, DType::boolean), result, on_wait);
         return result;
     }
-    const Counted counted = count_chunks(mask, on_wait);
-    Array result = empty_for(array, array.dtype(), total_of(counted, on_wait));
+    const Array ends = count_chunks(mask, on_wait);
+    Array result = empty_for(array, array.dtype(), total_of(ends, on_wait));
     if (result.size() > 0)
-        walk(MaskAct::pick, counted, mask, {Argument::of(array), Argument::of(result)}, on_wait);
+        walk(MaskAct::pick, ends, mask, {Argument::of(array), Argument::of(result)}, on_wait);
     return result;
 }
 
@@ -191,14 +168,14 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
                  void (*on_wait)(bool)) {
     require_writable(array);
     std::int64_t total = 0;
-    std::optional<Counted> counted;
+    std::optional<Array> ends;
     if (mask.size() > 0 && by_tiles(mask)) {
         if (!repeated || values.size() == 0)
             total = count_true(mask, on_wait);
     } else if (mask.size() > 0) {
-        counted = count_chunks(mask, on_wait);
+        ends = count_chunks(mask, on_wait);
         if (!repeated || values.size() == 0)
-            total = total_of(*counted, on_wait);
+            total = total_of(*ends, on_wait);
     }
     if (repeated && values.size() == 0 && total > 0)
         throw ValueError("Cannot insert from an empty array!");
@@ -210,8 +187,8 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
         return;
     const Array seen = apart_from(mask, array, mask.dtype()),
                 from = apart_from(values, array, array.dtype());
-    if (counted)
-        walk(MaskAct::fill, *counted, seen,
+    if (ends)
+        walk(MaskAct::fill, *ends, seen,
              {Argument::of(from), Argument::of(Scalar::of(from.size())), Argument::of(array)},
              on_wait);
     else if (array.c_contiguous())

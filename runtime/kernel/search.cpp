@@ -7,7 +7,6 @@
 #include "runtime/kernel/order.h"
 #include "runtime/kernel/program.h"
 #include "runtime/kernel/waiting.h"
-#include "runtime/memory/copy.h"
 #include "runtime/stream/stream.h"
 
 #include <algorithm>
@@ -80,11 +79,8 @@ Ordinals number_true(const Array& mask, OnWait on_wait) {
     call.axis = 0;
     call.dtype = DType::int64;
     Ordinals made{cumulative(ScanOp::sum, mask, call, on_wait)};
-    check_may_wait();
-    const Waiting waiting(on_wait);
-    copy_to_host(mask.device(), &made.total,
-                 made.upto.address() + static_cast<std::uint64_t>(mask.size() - 1) * 8, 8,
-                 current_stream(mask.device()));
+    const auto last = static_cast<std::uint64_t>(mask.size() - 1) * sizeof made.total;
+    made.total = read_back<std::int64_t>(mask.device(), made.upto.address() + last, on_wait);
     return made;
 }
 
@@ -161,11 +157,7 @@ std::optional<Array> look_up(const Array& values, const Array& wanted, bool inve
     const Argument seen[] = {Argument::of(values), number(values.size()), Argument::of(range)};
     launch_program(program, "quern_find_range", seen, once);
     std::uint64_t ends[2];
-    check_may_wait();
-    {
-        const Waiting waiting(on_wait);
-        copy_to_host(device, ends, range.address(), sizeof ends, stream);
-    }
+    read_back(device, ends, range.address(), sizeof ends, on_wait);
     const std::uint64_t apart = ends[1] - ends[0];
     if (apart >= 6 * static_cast<std::uint64_t>(values.size() + wanted.size()))
         return std::nullopt;

@@ -1,6 +1,10 @@
 // Calls the hook of a kernel's caller on both sides of a wait, so that bindings can let go of the
 // GIL: it comes back whatever happens.
 #pragma once
+#include "runtime/device/device.h"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace quern {
 
@@ -20,5 +24,17 @@ class [[nodiscard]] Waiting {
   private:
     void (*hook_)(bool entering);
 };
+
+// What the current stream has done to some bytes of the device: waits for it, where the thread may
+// wait (runtime/device/waits.h).
+void read_back(Device& device, void* destination, std::uint64_t from, std::size_t bytes,
+               void (*on_wait)(bool entering));
+
+template <class T>
+[[nodiscard]] T read_back(Device& device, std::uint64_t from, void (*on_wait)(bool entering)) {
+    T value{};
+    read_back(device, &value, from, sizeof value, on_wait);
+    return value;
+}
 
 } // namespace quern

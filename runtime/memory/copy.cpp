@@ -4,6 +4,7 @@
 #include "compiler/base/error.h"
 #include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
+#include "runtime/memory/small_read.h"
 
 #include <algorithm>
 #include <array>
@@ -70,10 +71,14 @@ void copy_to_host(Device& device, void* destination, std::uint64_t from, std::si
     if (bytes == 0)
         return;
     device.make_current();
+    const bool small = bytes <= small_read_bytes && !device.is_cpu();
+    if (small && read_small(device, destination, from, bytes, stream)) {
+        throw_fault(device);
+        return;
+    }
     // Into memory that is not page-locked, as this function's own is, the driver's call returns
     // when the copy is done: a microsecond less than another wait.
-    std::array<std::byte, 64> own;
-    const bool small = bytes <= own.size() && !device.is_cpu();
+    std::array<std::byte, small_read_bytes> own;
     check(device.api(),
           device.api().cuMemcpyDtoHAsync(small ? own.data() : destination, from, bytes, stream),
           "copy ", format_bytes(bytes), " from ", device.name());

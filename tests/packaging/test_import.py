@@ -1,4 +1,4 @@
-"""What `import quern` costs and what it leaves alone; what shares a process with it."""
+"""What `import quern` brings with it and what it leaves alone; what shares a process with it."""
 
 import json
 import os
@@ -9,19 +9,23 @@ from pathlib import Path
 import pytest
 
 PROBE = """
-import json, os, sys, time
+import json, os, sys
 import numpy
 threads_before = len(os.listdir('/proc/self/task'))
-began = time.perf_counter()
+modules_before = set(sys.modules)
 import quern
-elapsed_ms = (time.perf_counter() - began) * 1e3
 maps = open('/proc/self/maps').read()
 print(json.dumps({
-    'elapsed_ms': elapsed_ms,
+    'modules': sorted({name.partition('.')[0] for name in set(sys.modules) - modules_before}),
     'threads_started': len(os.listdir('/proc/self/task')) - threads_before,
     'opened': [name for name in ('libcuda.so', 'libnvrtc', 'libcudart', 'libquern_cc', 'libLLVM') if name in maps],
 }))
 """
+
+# What takes tens of milliseconds to import. How long ours takes is a row of the benchmarks.
+SLOW_MODULES = {
+    "asyncio", "concurrent", "ctypes", "email", "http", "multiprocessing", "pydoc", "subprocess", "unittest", "urllib",
+}  # fmt: skip
 
 
 def python(code: str, **environment: str) -> str:
@@ -36,12 +40,13 @@ def python(code: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_import_is_quick_and_touches_nothing() -> None:
-    runs = [json.loads(python(PROBE)) for _ in range(5)]
-    assert all(run["threads_started"] == 0 for run in runs)
-    assert all(run["opened"] == [] for run in runs)
-    # The best of five: what the import costs by itself, on a machine that others use too.
-    assert min(run["elapsed_ms"] for run in runs) <= 60
+def test_import_touches_nothing() -> None:
+    run = json.loads(python(PROBE))
+    assert run["threads_started"] == 0
+    assert run["opened"] == []
+    modules = set(run["modules"])
+    assert modules - set(sys.stdlib_module_names) <= {"ml_dtypes", "numpy", "quern"}
+    assert not modules & SLOW_MODULES
 
 
 def test_import_survives_a_home_that_cannot_be_used(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-// Functions of floats for the CPU, within 2 units in the last place, where the vector library is off by more or has none:
+// Functions of floats within 2 units in the last place, for the CPU where its vector library is off by more or has none,
+// and for GPUs where CUDA's are off by more:
 // without branches, tables or calls, so that loops of them become vectors. Polynomials are near-minimax fits over the
 // reduced ranges, made for this file.
 #pragma once
@@ -40,13 +41,18 @@ template <class T> struct Whole {
     }
 };
 
-// seldom_NAME(usual, x, wanted): `usual`, or the scalar expression in x where it is wanted. Loops stay in vectors: the
-// host compiler calls it where a lane of a vector asks for it.
+// seldom_NAME(usual, x, wanted): `usual`, or the scalar expression in x where it is wanted. On the CPU loops stay in
+// vectors: the host compiler calls it where a lane of a vector asks for it.
+#ifdef __QUERN_HOST__
 #define QUERN_SELDOM_CALL(name, T, operands, given, expression)                                                            \
     extern "C" __device__ __attribute__((const, noinline)) inline T __quern_seldom_##name##_##T operands {                  \
         return wanted ? expression : usual;                                                                                \
     }                                                                                                                      \
     __device__ inline T seldom_##name operands { return __quern_seldom_##name##_##T given; }
+#else
+#define QUERN_SELDOM_CALL(name, T, operands, given, expression)                                                            \
+    __device__ inline T seldom_##name operands { return wanted ? expression : usual; }
+#endif
 #define QUERN_SELDOM(name, T, expression)                                                                                  \
     QUERN_SELDOM_CALL(name, T, (T usual, T x, bool wanted), (usual, x, wanted), expression)
 #define QUERN_SELDOM_OF_TWO(name, T, expression)                                                                           \

@@ -1,4 +1,4 @@
-// Inverse hyperbolic functions for the CPU, as near.cuh has its functions: at most 1.2 units off; and logarithms of doubles.
+// Inverse hyperbolic functions, as near.cuh has its functions: at most 1.2 units off; and logarithms of doubles for the CPU.
 #pragma once
 #include "quern/near.cuh"
 

@@ -1,4 +1,4 @@
-// Sines, cosines and tangents for the CPU, as near.cuh has its functions: at most 1.2 units off.
+// Sines, cosines and tangents, as near.cuh has its functions: at most 1.2 units off.
 #pragma once
 #include "quern/near.cuh"
 

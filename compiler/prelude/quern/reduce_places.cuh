@@ -104,6 +104,12 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <class Join> static __device__ bool better(const T& x, const T& than, const Join& join) {
         return join(P(T(0), 0), P(T(1), 0)).value == T(1) ? above(x, than) : above(than, x);
     }
+    // Where elements come in their order nothing behind beats NaN, or the end of a type that has no NaN.
+    template <class Join> __device__ bool settled(const Join& join) const {
+        const T high = Limits<T>::high(), low = Limits<T>::low(), end = better(high, low, join) ? high : low;
+        const bool ends = same(best.value, end) & !is_nan(static_cast<T>(end - end));
+        return rising & (best.index != P::nowhere()) & (is_nan(best.value) | ends);
+    }
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
@@ -112,6 +118,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
         if (last - first < width) return first;
         while (from < last) {
+            if (settled(join)) return stop;
             if (last - from < width) from = last - width;
             const long long whole = (last - from) / width, packs = whole < 64 ? whole : 64, end = from + packs * width;
             T top[lanes];

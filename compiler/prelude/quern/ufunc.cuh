@@ -4,10 +4,10 @@
 #include "quern/convert.cuh"
 #include "quern/division.cuh"
 #include "quern/order.cuh"
-#ifdef __QUERN_HOST__
 #include "quern/near_logs.cuh"
-#include "quern/near_powers.cuh"
 #include "quern/near_turns.cuh"
+#ifdef __QUERN_HOST__
+#include "quern/near_powers.cuh"
 #endif
 
 namespace quern {
@@ -235,7 +235,7 @@ __device__ inline float logaddexp(float a, float b) { return static_cast<float>(
 __device__ inline float logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
 
 // Within 2 units in the last place: in float by way of double where the toolchain's own is off by more. CUDA's is in
-// some of them, the vector library of the CPU in others: there near.cuh serves.
+// some of them, the vector library of the CPU in others; near.cuh serves where double is, too.
 #define QUERN_IN_FLOAT(name, function) __device__ inline float name(float a) { return ::function(a); }
 #define QUERN_BY_DOUBLE(name, function)                                                                                    \
     __device__ inline float name(float a) { return static_cast<float>(::function(static_cast<double>(a))); }
@@ -255,8 +255,9 @@ QUERN_IN_FLOAT(log, log) QUERN_IN_FLOAT(log10, log10) QUERN_IN_FLOAT(sin, sin) Q
 QUERN_BY_DOUBLE(cosh, cosh) QUERN_BY_DOUBLE(sinh, sinh) QUERN_BY_DOUBLE(tan, tan)
 QUERN_BY_DOUBLE(asinh, asinh) QUERN_BY_DOUBLE(acosh, acosh) QUERN_BY_DOUBLE(atanh, atanh)
 QUERN_IN_DOUBLE(exp, exp) QUERN_IN_DOUBLE(expm1, expm1) QUERN_IN_DOUBLE(asin, asin) QUERN_IN_DOUBLE(cosh, cosh)
-QUERN_IN_DOUBLE(sin, sin) QUERN_IN_DOUBLE(cos, cos) QUERN_IN_DOUBLE(tan, tan) QUERN_IN_DOUBLE(acos, acos)
-QUERN_IN_DOUBLE(asinh, asinh) QUERN_IN_DOUBLE(acosh, acosh) QUERN_IN_DOUBLE(atanh, atanh)
+QUERN_IN_DOUBLE(sin, sin) QUERN_IN_DOUBLE(cos, cos) QUERN_IN_DOUBLE(acos, acos)
+QUERN_IN_DOUBLE(tan, quern::near::tan) QUERN_IN_DOUBLE(asinh, quern::near::asinh)
+QUERN_IN_DOUBLE(acosh, quern::near::acosh) QUERN_IN_DOUBLE(atanh, quern::near::atanh)
 QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_DOUBLE(exp2, exp2) QUERN_IN_FLOAT(cbrt, cbrt) QUERN_IN_DOUBLE(cbrt, cbrt)
 QUERN_IN_FLOAT(tanh, tanh) QUERN_IN_DOUBLE(tanh, tanh) QUERN_IN_DOUBLE(log, log) QUERN_IN_DOUBLE(log10, log10)
 #define QUERN_OF_TWO(name, function)                                                                                       \

@@ -108,5 +108,41 @@ TEST_F(Copies, FailuresAreDriverErrorsAndLoseNothing) {
     copy_to_device(*device, buffer->address(), data, 64, nullptr);
 }
 
+TEST_F(Copies, FewBytesAreReadByAKernelAfterSomeReads) {
+    const std::vector<unsigned char> data = pattern(64);
+    const BufferPtr buffer = pool->allocate(data.size(), nullptr);
+    copy_to_device(*device, buffer->address(), data.data(), data.size(), nullptr);
+    const auto read = [&](std::size_t bytes) {
+        std::vector<unsigned char> back(data.size());
+        copy_to_host(*device, back.data(), buffer->address(), bytes, nullptr);
+        EXPECT_TRUE(std::equal(back.begin(), back.begin() + std::ptrdiff_t(bytes), data.begin()));
+        EXPECT_EQ(std::count(back.begin() + std::ptrdiff_t(bytes), back.end(), 0),
+                  std::ptrdiff_t(back.size() - bytes));
+    };
+    for (std::size_t bytes = 1; bytes <= 64; ++bytes)
+        read(bytes);
+    fake.forget_calls();
+    read(4);
+    EXPECT_EQ(fake.count("cuLaunchKernel"), 1u);
+    EXPECT_EQ(fake.count("cuMemcpyDtoHAsync"), 0u);
+    fake.fail("cuLaunchKernel", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    unsigned char value = 0;
+    EXPECT_THROW(copy_to_host(*device, &value, buffer->address(), 1, nullptr), DriverError);
+    read(64);
+}
+
+TEST_F(Copies, FewBytesAreCopiedWhereTheDriverHasNoKernelForThem) {
+    const std::vector<unsigned char> data = pattern(64);
+    const BufferPtr buffer = pool->allocate(data.size(), nullptr);
+    copy_to_device(*device, buffer->address(), data.data(), data.size(), nullptr);
+    fake.fail("cuModuleLoadData", 1, CUDA_ERROR_NO_BINARY_FOR_GPU);
+    for (int k = 0; k < 20; ++k) {
+        std::vector<unsigned char> back(data.size());
+        copy_to_host(*device, back.data(), buffer->address(), data.size(), nullptr);
+        EXPECT_EQ(back, data);
+    }
+    EXPECT_EQ(fake.count("cuLaunchKernel"), 0u);
+}
+
 } // namespace
 } // namespace quern

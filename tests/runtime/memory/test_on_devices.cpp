@@ -108,6 +108,27 @@ TEST_F(OnDevices, CopiesBetweenAllPairs) {
         }
 }
 
+TEST_F(OnDevices, FewBytesBehindOtherWork) {
+    for (const std::string& name : names) {
+        Device& device = find_device(name);
+        MemoryPool pool(device);
+        const Stream stream(device, true);
+        const std::size_t much = device.is_cpu() ? 4 * MiB : 1024 * MiB; // longer than is watched
+        const BufferPtr buffer = pool.allocate(4096, stream.handle()),
+                        large = pool.allocate(much, stream.handle());
+        for (std::size_t round = 0; round < 200; ++round) {
+            const std::size_t bytes = 1 + round % 70, from = round % 37;
+            std::vector<unsigned char> values(bytes), back(bytes);
+            std::iota(values.begin(), values.end(), static_cast<unsigned char>(round));
+            if (round % 10 == 0)
+                fill_bytes(device, large->address(), 1, much, stream.handle());
+            copy_to_device(device, buffer->address() + from, values.data(), bytes, stream.handle());
+            copy_to_host(device, back.data(), buffer->address() + from, bytes, stream.handle());
+            ASSERT_EQ(back, values) << name << " round " << round;
+        }
+    }
+}
+
 TEST_F(OnDevices, TimeAndExhaustion) {
     for (const std::string& name : names) {
         Device& device = find_device(name);
