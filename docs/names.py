@@ -68,7 +68,6 @@ REFUSED_MEMBERS = {
     "ndarray.toDlpack": "use __dlpack__",
     "ndarray.__hex__": "Python 3 has no such method",
     "ndarray.__oct__": "Python 3 has no such method",
-    "ndarray.__array_finalize__": "a subclass may have one: views, copies and ufuncs call it",
     "ndarray.__array_wrap__": "subclasses are not carried through functions",
 }
 

@@ -85,6 +85,16 @@ enum class HostStop : std::uint32_t {
 inline constexpr std::uint8_t host_thread_done = 255; // its state after the last region
 inline constexpr std::uint8_t host_see_states = 254;
 inline constexpr std::uint32_t host_most_regions = 200;
+inline constexpr std::uint32_t host_most_threads = 1024; // of blocks that run as one, and
+inline constexpr std::uint32_t host_longest_row = 16384; // of those whose threads keep nothing
+
+// How blocks side by side along x may run as one.
+enum class HostNeighbours : std::uint32_t {
+    apart,     // not at all
+    more_rows, // each as rows of its own
+    one_row,   // those of one row as one row, since threads know their number in the grid alone
+    any_row,   // as long a row as one likes: threads keep nothing
+};
 
 struct HostRegionEntry {
     HostRegion run;
@@ -97,8 +107,8 @@ struct HostRegionTable {
     std::uint32_t count, frame_bytes, kept_bytes;
     std::uint32_t static_shared_bytes;
     std::uint32_t goes_along_memory; // 1: loops over data are held in step
-    std::uint32_t several_blocks; // neighbours along x run as one; 2: those of one row as one row
-    HostRegionEntry regions[1];   // count of them; the first is the kernel's beginning
+    HostNeighbours neighbours;
+    HostRegionEntry regions[1]; // count of them; the first is the kernel's beginning
 };
 
 } // namespace quern

@@ -59,11 +59,10 @@ void ScanEmitter::cpu_rows() {
     split_axes(own("whole"), 0, layout_.kept_ndim, "");
     starts(layout_.kept_ndim);
     element_lambdas();
-    const std::string run = join(own("begin"), ", ", own("end"), ", %, ", own("join"), ", ",
-                                 own("at"), ", ", own("put"), ");");
     const auto run_with = [&](bool puts) {
-        std::string text = join("quern::scan_run<", puts, ">(", run);
-        return text.replace(text.find('%'), 1, own(puts ? "carry" : "total"));
+        return join("quern::scan_run<", puts, ">(", own("begin"), ", ", own("end"), ", ",
+                    own(puts ? "carry" : "total"), ", ", own("join"), ", ", own("at"), ", ",
+                    own("put"), ");");
     };
     out_.line("quern::Prefix<_type_reduce> ", own("carry"), ";");
     if (layout_.split) {
@@ -84,14 +83,16 @@ void ScanEmitter::cpu_rows() {
     out_.close();
 }
 
+void ScanEmitter::open_columns() {
+    const std::string j = own("j");
+    out_.line("QUERN_COLUMNS");
+    out_.open("for (", signed_, " ", j, " = 0; ", j, " < ", own("count"), "; ++", j, ")");
+}
+
 // Goes down a strip of columns with own(carry).
 void ScanEmitter::column_walk(bool puts) {
     const int n = layout_.kept_ndim;
     const std::string j = own("j"), carry = join(own("carry"), "[", j, "]");
-    const auto each_column = [&] {
-        out_.line("QUERN_COLUMNS");
-        out_.open("for (", signed_, " ", j, " = 0; ", j, " < ", own("count"), "; ++", j, ")");
-    };
     out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
               own("end"), "; ++", own("step"), ")");
     out_.line("const ", index_, " ", own(join("at_", n)), " = ", own("step"), ";");
@@ -108,7 +109,7 @@ void ScanEmitter::column_walk(bool puts) {
         }
     element_lambdas();
     const auto joins = [&](const std::string& value) {
-        each_column();
+        open_columns();
         out_.line(carry, " = ", value, ";");
         if (puts)
             out_.line(own("put"), "(", j, ", ", carry, ");");
@@ -126,10 +127,6 @@ void ScanEmitter::column_walk(bool puts) {
 void ScanEmitter::cpu_columns() {
     const int n = layout_.kept_ndim;
     const std::string j = own("j"), carry = join(own("carry"), "[", j, "]");
-    const auto each_column = [&] {
-        out_.line("QUERN_COLUMNS");
-        out_.open("for (", signed_, " ", j, " = 0; ", j, " < ", own("count"), "; ++", j, ")");
-    };
     out_.line("_type_reduce ", own("carry"), "[", cpu_scan_columns, "];");
     unit_loop();
     out_.line("const ", index_, " ", own("outer"), " = ", nest("by_strips"), ".divide(",
@@ -151,7 +148,7 @@ void ScanEmitter::cpu_columns() {
                   nest("lines"), ";");
         out_.line("if (", own("tile"), " > 0) ", own("tiles"), ".wait(", own("unit"), " - 1);");
         out_.open(tells());
-        each_column();
+        open_columns();
         out_.line(own("own_row"), "[", j, "] = ", own("tile"), " > 0 ? ", own("join"), "(",
                   own("before"), "[", j, "], ", carry, ") : ", carry, ";");
         out_.close();

@@ -64,6 +64,7 @@ class ScanEmitter : private FoldEmitter {
     // CPU
     void cpu_rows();
     void cpu_columns();
+    void open_columns(); // a loop over those of a strip
     void column_walk(bool puts);
     void unit_loop();
     void element_lambdas();

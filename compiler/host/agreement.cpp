@@ -182,10 +182,10 @@ void Agreement::taint_joins(const llvm::Instruction& branch) {
 
 void Agreement::find_split_values(bool several_blocks) {
     if (several_blocks)
-        split_.insert(body_.getArg(first_position + 3));
+        split_.insert(body_.getArg(block_at));
     for (unsigned axis = 0; axis < 3; ++axis)
-        split_.insert(body_.getArg(first_position + axis));
-    for (unsigned i = first_position + 12; i < body_.arg_size(); ++i)
+        split_.insert(body_.getArg(thread_at + axis));
+    for (unsigned i = grid_size_at + 3; i < body_.arg_size(); ++i)
         split_.insert(body_.getArg(i));
     for (bool changed = true; changed;) {
         changed = false;

@@ -44,13 +44,6 @@ void collect(Value* condition, RowShapes& shapes, llvm::SmallVectorImpl<ICmpInst
             collect(operand, shapes, found, depth + 1);
 }
 
-bool has_effects(Function& body) {
-    for (auto& instruction : llvm::instructions(body))
-        if (instruction.mayHaveSideEffects())
-            return true;
-    return false;
-}
-
 ICmpInst::Predicate busy_predicate(const Idle& idle, bool swapped) {
     auto predicate = swapped ? idle.compare->getSwappedPredicate() : idle.compare->getPredicate();
     return idle.busy_when ? predicate : ICmpInst::getInversePredicate(predicate);

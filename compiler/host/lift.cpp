@@ -32,7 +32,7 @@ bool is_division(const Instruction& instruction) {
 bool lift(Value* value, Instruction* place, unsigned& size) {
     if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
         const unsigned number = argument->getArgNo();
-        return number != number_at && (number < first_position || number >= first_position + 3);
+        return number != number_at && (number < thread_at || number >= block_at);
     }
     auto* instruction = llvm::dyn_cast<Instruction>(value);
     if (!instruction)

@@ -20,7 +20,7 @@ bool is_arena(const llvm::Value* object) {
 bool is_in_arena(const llvm::Value* pointer) {
     llvm::SmallVector<const llvm::Value*, 4> objects;
     llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-    return llvm::all_of(objects, is_arena);
+    return !objects.empty() && llvm::all_of(objects, is_arena);
 }
 
 } // namespace

@@ -38,7 +38,9 @@ void answer_spaces(Program& program, llvm::TargetMachine& machine);
 // arena. Functions that could not be inlined read both from a thread-local context. Thunks come out
 // as void(ptr args, ptr shared, i32 x 12): thread, block, block size, grid size.
 void place_threads_and_shared(Program& program);
-inline constexpr unsigned first_position = 2; // the thunk's argument that is threadIdx.x
+// The thunk's arguments that are threadIdx.x, blockIdx.x, blockDim.x and gridDim.x; y and z follow
+// each.
+inline constexpr unsigned thread_at = 2, block_at = 5, block_size_at = 8, grid_size_at = 11;
 
 // unspoken.cpp: for code that counts on warps to move in step without saying so.
 void keep_exchanges_in_step(Program& program);

@@ -49,7 +49,7 @@ llvm::SetVector<Function*> users_of(GlobalVariable& variable) {
 Function* widen_thunk(Function& old, bool waits) {
     auto& context = old.getContext();
     auto* pointer = llvm::PointerType::get(context, 0);
-    llvm::SmallVector<llvm::Type*, 16> params(first_position, pointer);
+    llvm::SmallVector<llvm::Type*, 16> params(thread_at, pointer);
     params.append(12, llvm::Type::getInt32Ty(context));
     auto* thunk = Function::Create(llvm::FunctionType::get(old.getReturnType(), params, false),
                                    old.getLinkage(), "", old.getParent());
@@ -160,14 +160,14 @@ class Placer {
                     auto* copy = build.CreateAlloca(llvm::ArrayType::get(build.getInt32Ty(), 3));
                     for (unsigned axis = 0; axis < 3; ++axis)
                         build.CreateStore(
-                            thunk.getArg(first_position + 3 * which + axis),
+                            thunk.getArg(thread_at + 3 * which + axis),
                             build.CreateConstInBoundsGEP1_64(build.getInt32Ty(), copy, axis));
                     return copy;
                 });
         if (lend) { // functions that stayed outside look there
             auto* context = build.CreateCall(hook());
             for (unsigned i = 0; i < 12; ++i)
-                build.CreateStore(thunk.getArg(first_position + i), at(context, 4 * i));
+                build.CreateStore(thunk.getArg(thread_at + i), at(context, 4 * i));
             build.CreateStore(shared, at(context, position_bytes));
             build.CreateStore(at(shared, dynamic_offset), at(context, position_bytes + 8));
         }

@@ -42,8 +42,7 @@ bool depends_on_thread(Value* value, bool several_blocks) {
         auto* next = open.pop_back_val();
         if (auto* argument = llvm::dyn_cast<llvm::Argument>(next)) {
             const unsigned at = argument->getArgNo();
-            if ((at >= first_position && at < first_position + (several_blocks ? 4 : 3)) ||
-                at == number_at)
+            if ((at >= thread_at && at < block_at + (several_blocks ? 1 : 0)) || at == number_at)
                 return true;
         }
         if (auto* instruction = llvm::dyn_cast<Instruction>(next))
@@ -64,9 +63,15 @@ std::optional<std::uint32_t> offset_of(Value* pointer, const llvm::Function& bod
 
 } // namespace
 
+bool has_effects(llvm::Function& body) {
+    return llvm::any_of(llvm::instructions(body), [](const Instruction& instruction) {
+        return instruction.mayHaveSideEffects();
+    });
+}
+
 bool counts_through_blocks(llvm::Function& body) {
-    auto *thread = body.getArg(first_position), *block = body.getArg(first_position + 3),
-         *size = body.getArg(first_position + 6);
+    auto *thread = body.getArg(thread_at), *block = body.getArg(block_at),
+         *size = body.getArg(block_size_at);
     const auto is = [](Value* user, Instruction::BinaryOps code) {
         auto* found = llvm::dyn_cast<llvm::BinaryOperator>(user);
         return found && found->getOpcode() == code ? found : nullptr;
@@ -104,7 +109,7 @@ std::optional<Fork> find_fork(llvm::Function& body, bool several_blocks) {
     const Ends ends = find_ends(body);
     if (ends.size() != 2)
         return std::nullopt;
-    auto *thread_x = body.getArg(first_position), *number = body.getArg(number_at);
+    auto *thread_x = body.getArg(thread_at), *number = body.getArg(number_at);
     RowShapes shapes(thread_x, number);
     llvm::SmallVector<llvm::ReturnInst*, 2> returns;
     for (auto& block : body)
@@ -171,7 +176,7 @@ std::optional<Fork> find_fork(llvm::Function& body, bool several_blocks) {
 llvm::SmallVector<Agreed, 4>
 take_agreed_stores(llvm::Function& body, llvm::ArrayRef<KeptPlace> places, bool several_blocks) {
     const Ends ends = find_ends(body);
-    RowShapes shapes(body.getArg(first_position), body.getArg(number_at));
+    RowShapes shapes(body.getArg(thread_at), body.getArg(number_at));
     std::map<std::uint32_t, llvm::SmallVector<llvm::StoreInst*, 2>> stores;
     for (auto& instruction : llvm::instructions(body))
         if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))

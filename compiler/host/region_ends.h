@@ -12,6 +12,8 @@ namespace quern::host {
 // Whether threads use threadIdx.x as blockIdx.x * blockDim.x + threadIdx.x alone.
 bool counts_through_blocks(llvm::Function& body);
 
+bool has_effects(llvm::Function& body);
+
 // The states that a region's body may return, in rising order; none where they are too many or not
 // known.
 using Ends = llvm::SmallVector<std::uint8_t, 4>;

@@ -13,8 +13,6 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-constexpr unsigned most_threads = 1024; // that have states
-
 class RegionRunner {
   public:
     RegionRunner(llvm::Module& module, const Kernel& kernel, const Region& region, unsigned number,
@@ -68,7 +66,7 @@ class RegionRunner {
     }
 
   private:
-    Value*& position(unsigned what, unsigned axis) { return values_[first_position + what + axis]; }
+    Value*& position(unsigned what, unsigned axis) { return values_[what + axis]; }
     BasicBlock* block(const char* name) { return BasicBlock::Create(context_, name, runner_); }
 
     llvm::LoadInst* field(llvm::Type* type, std::size_t offset) {
@@ -94,11 +92,11 @@ class RegionRunner {
         values_ = {runner_->getArg(1), arena};
         values_.resize(region_arguments);
         for (unsigned axis = 0; axis < 3; ++axis) {
-            position(3, axis) =
+            position(block_at, axis) =
                 word_field(offsetof(HostRegionCall, block) + 4 * axis, 0x7fffffff, 0);
-            position(6, axis) =
+            position(block_size_at, axis) =
                 word_field(offsetof(HostRegionCall, block_size) + 4 * axis, 1025, 1);
-            position(9, axis) =
+            position(grid_size_at, axis) =
                 word_field(offsetof(HostRegionCall, grid_size) + 4 * axis, 0x7fffffff, 1);
         }
         values_[frame_at] = pointer_field(offsetof(HostRegionCall, frame));
@@ -106,17 +104,18 @@ class RegionRunner {
         values_[keep_at] = pointer_field(offsetof(HostRegionCall, keep));
         values_[call_at] = runner_->getArg(0);
         states_ = pointer_field(offsetof(HostRegionCall, states));
-        first_row_ = word_field(offsetof(HostRegionCall, first_row), 1024, 0);
-        last_row_ = word_field(offsetof(HostRegionCall, last_row), 1025, 1);
-        from_ = word_field(offsetof(HostRegionCall, from), 1024, 0);
-        to_ = word_field(offsetof(HostRegionCall, to), keeps_nothing_ ? 1 << 20 : 1025, 1);
-        first_y_ = build_.CreateURem(first_row_, position(6, 1));
-        first_z_ = build_.CreateUDiv(first_row_, position(6, 1));
-        first_block_ = position(3, 0);
+        first_row_ = word_field(offsetof(HostRegionCall, first_row), host_most_threads, 0);
+        last_row_ = word_field(offsetof(HostRegionCall, last_row), host_most_threads + 1, 1);
+        from_ = word_field(offsetof(HostRegionCall, from), host_most_threads, 0);
+        to_ = word_field(offsetof(HostRegionCall, to),
+                         (keeps_nothing_ ? host_longest_row : host_most_threads) + 1, 1);
+        first_y_ = build_.CreateURem(first_row_, position(block_size_at, 1));
+        first_z_ = build_.CreateUDiv(first_row_, position(block_size_at, 1));
+        first_block_ = position(block_at, 0);
         if (several_blocks_) {
-            first_block_ =
-                build_.CreateAdd(first_block_, build_.CreateUDiv(first_z_, position(6, 2)));
-            first_z_ = build_.CreateURem(first_z_, position(6, 2));
+            first_block_ = build_.CreateAdd(
+                first_block_, build_.CreateUDiv(first_z_, position(block_size_at, 2)));
+            first_z_ = build_.CreateURem(first_z_, position(block_size_at, 2));
         }
     }
 
@@ -134,11 +133,11 @@ class RegionRunner {
         auto *row = counter(first_row_, "row"), *y = counter(first_y_, "thread.y"),
              *z = counter(first_z_, "thread.z"),
              *in_block = several_blocks_ ? counter(first_block_, "block.x") : nullptr;
-        position(0, 1) = y;
-        position(0, 2) = z;
+        position(thread_at, 1) = y;
+        position(thread_at, 2) = z;
         if (in_block)
-            position(3, 0) = in_block;
-        row_of(build_.CreateMul(row, position(6, 0), "", true, true));
+            position(block_at, 0) = in_block;
+        row_of(build_.CreateMul(row, position(block_size_at, 0), "", true, true));
         build_.CreateBr(row_done);
 
         build_.SetInsertPoint(row_done);
@@ -147,7 +146,7 @@ class RegionRunner {
                                     true);
         };
         const auto turn = [&](llvm::PHINode* phi, Value* next, unsigned axis) {
-            auto* wraps = build_.CreateICmpEQ(next, position(6, axis));
+            auto* wraps = build_.CreateICmpEQ(next, position(block_size_at, axis));
             phi->addIncoming(build_.CreateSelect(wraps, build_.getInt32(0), next), row_done);
             return wraps;
         };
@@ -168,7 +167,7 @@ class RegionRunner {
         if (!idle)
             return emit_threads(*region_.body, start, from_, to_, Threads::some);
         const auto busy =
-            emit_busy(build_, *idle, values_, region_.body->getArg(first_position), from_, to_);
+            emit_busy(build_, *idle, values_, region_.body->getArg(thread_at), from_, to_);
         if (!idle->does_nothing) {
             mark_parallel(*idle->body, group_);
             emit_threads(*idle->body, start, from_, busy.first, Threads::maybe_none);
@@ -234,7 +233,8 @@ class RegionRunner {
     // Of more threads than have states: those come again in parts.
     void emit_way_out(const Round& round, llvm::ArrayRef<llvm::PHINode*> kept) {
         auto *many = block("too_many"), *few = block("few");
-        build_.CreateCondBr(build_.CreateICmpUGT(to_, build_.getInt32(most_threads)), many, few);
+        build_.CreateCondBr(build_.CreateICmpUGT(to_, build_.getInt32(host_most_threads)), many,
+                            few);
         build_.SetInsertPoint(many);
         for (std::size_t i = 0; i < kept.size(); ++i)
             build_.CreateAlignedStore(kept[i],
@@ -253,8 +253,8 @@ class RegionRunner {
         auto* last = build_.CreateSub(to_, build_.getInt32(1), "", true, true);
         llvm::SmallVector<llvm::PHINode*, 3> so_far;
         over_rows([&](Value*) {
-            const auto answer = emit_row_question(
-                build_, facts, values_, region_.body->getArg(first_position), from_, last);
+            const auto answer = emit_row_question(build_, facts, values_,
+                                                  region_.body->getArg(thread_at), from_, last);
             Value* parts[] = {build_.CreateNot(answer.sure), answer.fork,
                               build_.CreateNot(answer.fork)};
             in_row = build_.GetInsertBlock();
@@ -293,8 +293,7 @@ class RegionRunner {
     }
 
     Value* copy(Value* value) { // the same for all threads
-        return RowCopier(build_, values_, region_.body->getArg(first_position), nullptr)
-            .copy(value);
+        return RowCopier(build_, values_, region_.body->getArg(thread_at), nullptr).copy(value);
     }
 
     enum class Threads : std::uint8_t { some, maybe_none, together }; // who take one way
@@ -310,7 +309,7 @@ class RegionRunner {
         build_.SetInsertPoint(threads);
         auto* x = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.x");
         x->addIncoming(from, before);
-        position(0, 0) = x;
+        position(thread_at, 0) = x;
         auto* number = build_.CreateAdd(start, x, "thread", true, true);
         values_[number_at] = number;
         auto* state = build_.CreateTrunc(build_.CreateCall(&body, values_), build_.getInt8Ty());
@@ -428,8 +427,12 @@ class RegionRunner {
 
 } // namespace
 
-static std::uint32_t several_blocks_of(const Regions& regions) {
-    return regions.keeps_nothing ? 3 : regions.counts_through ? 2 : regions.steps.several_blocks;
+static HostNeighbours neighbours_of(const Regions& regions) {
+    if (regions.keeps_nothing)
+        return HostNeighbours::any_row;
+    if (regions.counts_through)
+        return HostNeighbours::one_row;
+    return regions.steps.several_blocks ? HostNeighbours::more_rows : HostNeighbours::apart;
 }
 
 void make_region_runner(llvm::Module& module, Kernel& kernel, const Regions& regions) {
@@ -460,7 +463,8 @@ void make_region_runner(llvm::Module& module, Kernel& kernel, const Regions& reg
             {build.getInt32(static_cast<std::uint32_t>(rows.size())),
              build.getInt32(static_cast<std::uint32_t>(regions.frame_bytes)),
              build.getInt32(regions.kept_bytes), build.getInt32(kernel.static_shared_bytes),
-             build.getInt32(regions.steps.found), build.getInt32(several_blocks_of(regions)),
+             build.getInt32(regions.steps.found),
+             build.getInt32(static_cast<std::uint32_t>(neighbours_of(regions))),
              llvm::ConstantArray::get(list_type, rows)}),
         "__quern_regions_" + kernel.name);
     table->setAlignment(llvm::Align(8));

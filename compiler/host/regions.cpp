@@ -31,7 +31,7 @@ using llvm::Function;
 using llvm::Instruction;
 using llvm::Value;
 
-constexpr std::uint64_t most_threads = 1024;
+constexpr std::uint64_t most_threads = host_most_threads;
 constexpr std::uint64_t largest_frame = 64 << 20;
 
 struct Stop {
@@ -547,7 +547,7 @@ Regions cut_in_regions(Kernel& kernel, Simplifier& simplifier, const Budget& bud
             for (auto& region : regions.list) {
                 regions.counts_through &= counts_through_blocks(*region.body);
                 region.agreed = take_agreed_stores(*region.body, places, steps.several_blocks);
-                region.idle = find_idle(*region.body, region.body->getArg(first_position),
+                region.idle = find_idle(*region.body, region.body->getArg(thread_at),
                                         region.body->getArg(number_at), simplifier);
                 find_round(region, static_cast<std::uint8_t>(&region - regions.list.data()),
                            steps.several_blocks, simplifier);

@@ -39,13 +39,6 @@ std::optional<llvm::SmallVector<KeptLoad, 4>> kept_loads(Function& body) {
     return loads;
 }
 
-bool has_effects(Function& body) {
-    for (auto& instruction : llvm::instructions(body))
-        if (instruction.mayHaveSideEffects())
-            return true;
-    return false;
-}
-
 Value* local(const llvm::ValueToValueMapTy& map, Value* value) {
     const auto found = map.find(value);
     return found != map.end() ? static_cast<Value*>(found->second) : value;

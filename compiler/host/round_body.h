@@ -15,7 +15,8 @@ struct Round {
     Fork fork; // in the region's body, as are the values of
     llvm::SmallVector<Agreed, 4> agreed;
     // Whether one end is the next round. Then the body takes, after a region's arguments, the kept
-    // values and the fork's answer, and `sure` is the same body, but goes where the answer says.
+    // values and the fork's answer. `sure` is there where rows agree on the fork: the same body,
+    // but it goes where the answer says.
     bool goes_on = false;
     std::uint8_t number = 0; // that end, where the body begins
     llvm::SmallVector<Kept, 4> kept;

@@ -38,6 +38,7 @@ std::vector<std::string> base_arguments(const std::string& standard, const Cpu& 
                                       "-O2",
                                       "-disable-llvm-passes",
                                       "-fwrapv", // what hardware does, and programs count on
+                                      "-relaxed-aliasing", // so is this, of shared memory above all
                                       "-mrelocation-model",
                                       "pic",
                                       "-pic-level",

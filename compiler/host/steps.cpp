@@ -148,7 +148,7 @@ bool only_counts(const Instruction& instruction) {
 // Whether threads in step touch memory in a row, or all the same place, in nearly all accesses.
 bool goes_along_memory(Loop& loop, llvm::Function& body) {
     const auto& data = body.getParent()->getDataLayout();
-    Strides strides(loop, data, body.getArg(first_position));
+    Strides strides(loop, data, body.getArg(thread_at));
     unsigned size = 0, row = 0, other = 0;
     for (auto* block : loop.blocks())
         for (auto& instruction : *block) {
@@ -221,9 +221,10 @@ void split_counters(Loop& loop, const Agreement& agreement) {
 // they have as many rounds as each other, or one less.
 bool ends_alike(const Loop& loop, const Agreement& agreement) {
     const auto* leave = llvm::dyn_cast<llvm::BranchInst>(loop.getLoopLatch()->getTerminator());
-    const auto* compare = leave && leave->isConditional() && loop.getExitingBlock()
-                              ? llvm::dyn_cast<llvm::ICmpInst>(leave->getCondition())
-                              : nullptr;
+    const auto* compare =
+        leave && leave->isConditional() && loop.getExitingBlock() == loop.getLoopLatch()
+            ? llvm::dyn_cast<llvm::ICmpInst>(leave->getCondition())
+            : nullptr;
     return compare &&
            (agreement.uniform(compare->getOperand(0)) || agreement.uniform(compare->getOperand(1)));
 }

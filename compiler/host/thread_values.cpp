@@ -43,9 +43,8 @@ bool is_common(const llvm::Value* value, const llvm::SmallPtrSetImpl<llvm::Value
 }
 
 llvm::SmallPtrSet<llvm::Value*, 32> values_of_the_thread(llvm::Function& thunk) {
-    llvm::SmallVector<llvm::Value*, 64> open = {thunk.getArg(first_position),
-                                                thunk.getArg(first_position + 1),
-                                                thunk.getArg(first_position + 2)};
+    llvm::SmallVector<llvm::Value*, 64> open = {
+        thunk.getArg(thread_at), thunk.getArg(thread_at + 1), thunk.getArg(thread_at + 2)};
     llvm::SmallPtrSet<llvm::Value*, 32> found(open.begin(), open.end());
     while (!open.empty())
         for (auto* user : open.pop_back_val()->users())

@@ -19,11 +19,9 @@ using llvm::BasicBlock;
 using llvm::Function;
 using llvm::Value;
 
-enum Axis : unsigned { thread_at = 0, block_at = 3, block_size_at = 6, grid_size_at = 9 };
-
 bool reads_thread(const Function& thunk) {
     for (unsigned axis = 0; axis < 3; ++axis)
-        if (!thunk.getArg(first_position + thread_at + axis)->use_empty())
+        if (!thunk.getArg(thread_at + axis)->use_empty())
             return true;
     return false;
 }
@@ -31,7 +29,7 @@ bool reads_thread(const Function& thunk) {
 // How many of blockIdx's components the kernel reads, as x, xy or xyz.
 unsigned block_axes(const Function& thunk) {
     for (unsigned axes = 3; axes > 0; --axes)
-        if (!thunk.getArg(first_position + block_at + axes - 1)->use_empty())
+        if (!thunk.getArg(block_at + axes - 1)->use_empty())
             return axes;
     return 0;
 }
@@ -83,7 +81,7 @@ class Runner {
             lift_divisions(thunk);
         }
         values_ = {runner_->getArg(1), runner_->getArg(4)};
-        values_.resize(first_position + 12, build_.getInt32(0));
+        values_.resize(grid_size_at + 3, build_.getInt32(0));
 
         auto* entry = block("entry");
         auto* blocks = block("blocks");
@@ -160,7 +158,7 @@ class Runner {
 
     void emit_rows(Simplifier& simplifier) {
         auto& thunk = *kernel_.thunk;
-        auto* thread_x = thunk.getArg(first_position + thread_at);
+        auto* thread_x = thunk.getArg(thread_at);
         Function* quick = nullptr;
         RowFacts facts;
         if (!simplifier.has_loop(thunk) && may_vectorise(thunk)) {
@@ -268,7 +266,7 @@ class Runner {
         return load;
     }
 
-    Value*& value(unsigned what, unsigned axis) { return values_[first_position + what + axis]; }
+    Value*& value(unsigned what, unsigned axis) { return values_[what + axis]; }
     Value* wide(Value* x) { return build_.CreateZExt(x, build_.getInt64Ty()); }
     Value* narrow(Value* x) { return build_.CreateTrunc(x, build_.getInt32Ty()); }
     BasicBlock* block(const char* name) { return BasicBlock::Create(context_, name, runner_); }

@@ -43,15 +43,18 @@ SelectPlan plan_select(const SelectRequest& request) {
     plan.chunk = ceil_div(request.length, splits);
     plan.splits = ceil_div(request.length, plan.chunk);
     layout.road = plan.splits > 1 ? SelectRoad::split_rows : SelectRoad::whole_rows;
-    if (layout.road == SelectRoad::whole_rows && !layout.threads) { // no digits, no batches
+    if (layout.road == SelectRoad::whole_rows &&
+        !layout.threads) { // no digits, no batches: one kernel for all
+        plan.passes = 0;
         layout.digit_bits = 8;
         layout.targets = 2;
         layout.vectors = request.vectors;
     }
     plan.block = layout.threads ? select_block : 1;
-    plan.grid = plan.splits > 1
-                    ? grid_for(request.rows * plan.splits, 1)
-                    : grid_for(std::min(request.rows, std::max<std::int64_t>(blocks * 4, 1)), 1);
+    // On a CPU each block has room for two rows.
+    const std::int64_t at_once = std::max<std::int64_t>(layout.threads ? blocks * 4 : blocks, 1);
+    plan.grid = plan.splits > 1 ? grid_for(request.rows * plan.splits, 1)
+                                : grid_for(std::min(request.rows, at_once), 1);
     return plan;
 }
 

@@ -6,6 +6,7 @@
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/dlpack_abi.h"
+#include "runtime/device/waits.h"
 
 #include <memory>
 #include <vector>
@@ -96,8 +97,8 @@ void order_for_consumer(const Array& array, const py::object& stream) {
     if (device.is_cpu()) {
         if (!stream.is_none() && stream.cast<long long>() != -1)
             throw ValueError("__dlpack__(): an array on the CPU takes no stream");
-        const py::gil_scoped_release release;
-        return Stream::external(device, ours).synchronize();
+        check_may_wait();
+        return wait_for(device, ours);
     }
     const long long number = stream.is_none() ? 1 : stream.cast<long long>();
     if (number == -1)
@@ -238,12 +239,8 @@ py::object from_dlpack(const py::object& x, const py::object& device, const py::
     Array array = take(capsule);
     quern::Device& wanted = device.is_none() ? array.device() : to_device(device);
     const bool must_copy = !copy.is_none() && copy.cast<bool>();
-    if (&wanted == &array.device() && !must_copy) {
-        PyObject* view = wrap_view(std::move(array), x.ptr());
-        if (view == nullptr)
-            throw py::error_already_set();
-        return py::reinterpret_steal<py::object>(view);
-    }
+    if (&wanted == &array.device() && !must_copy)
+        return made_object(wrap_view(std::move(array), x.ptr()));
     if (!copy.is_none() && !must_copy)
         throw py::buffer_error("from_dlpack(): another device needs a copy");
     return py::cast(duplicate_on(array, wanted));

@@ -90,7 +90,7 @@ struct BasicKey {
 };
 
 Array send(const py::array& host, Device& device) {
-    const DType dtype = to_dtype(host.dtype());
+    const DType dtype = native_dtype_of(host);
     Array sent = Array::empty(device, dtype, to_dims(host.attr("shape")), current_stream(device));
     if (sent.size() > 0)
         upload(sent, host, current_stream(device));

@@ -9,6 +9,7 @@
 #include "python/bindings/bind_stream.h"
 #include "runtime/array/views.h"
 #include "runtime/device/faults.h"
+#include "runtime/device/waits.h"
 #include "runtime/driver/check.h"
 
 #include <memory>
@@ -131,13 +132,8 @@ std::optional<py::dict> find_interface(PyObject* object, const char* name) {
 }
 
 void wait_for_writes(const Array& array) {
-    const Device& device = array.device();
-    const CUstream stream = current_stream(device);
-    const py::gil_scoped_release release;
-    device.make_current();
-    check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
-          device.name());
-    throw_fault(device);
+    check_may_wait();
+    wait_for(array.device(), current_stream(array.device()));
 }
 
 py::dict interface_of(const Array& array) {

@@ -5,6 +5,7 @@
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
+#include "python/bindings/subclass.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/fill.h"
 
@@ -45,6 +46,7 @@ struct Wanted {
     char order = 'K';
     int ndmin = 0;
     Device* device = nullptr; // nullptr: where the value is, else the current one
+    bool subok = false;       // a subclass's instance may be returned as it is
 };
 
 bool fits(const Array& array, const Wanted& wanted) {
@@ -76,8 +78,12 @@ py::object with_ndim(py::object object, int ndmin) {
 
 py::object from_array(const py::object& object, const Wanted& wanted) {
     const Array& array = *find_array(object.ptr());
-    if (fits(array, wanted) && wanted.copy != true)
-        return with_ndim(object, wanted.ndmin);
+    if (fits(array, wanted) && wanted.copy != true) {
+        const bool as_it_is = wanted.subok || Py_TYPE(object.ptr()) == array_type;
+        return with_ndim(
+            as_it_is ? object : made_object(wrap_view_as(array_type, Array(array), object.ptr())),
+            wanted.ndmin);
+    }
     if (wanted.copy == false)
         refuse_copy("another dtype, layout or device was asked for");
     Array moved = array;
@@ -130,12 +136,10 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
     options["ndmin"] = wanted.ndmin;
     options["copy"] = py::none();
     const auto host = numpy.attr("array")(host_values(value), **options).cast<py::array>();
-    const bool native = host.dtype().attr("isnative").cast<bool>();
-    const DType dtype =
-        to_dtype(native ? py::object(host.dtype()) : host.dtype().attr("newbyteorder")("="));
+    const DType dtype = native_dtype_of(host);
     Device& device = wanted.device != nullptr ? *wanted.device : current_device();
     if (wanted.copy == false) {
-        if (!native)
+        if (!host.dtype().attr("isnative").cast<bool>())
             refuse_copy("the bytes are in another machine's order");
         if (!device.is_cpu() || host.ptr() != value.ptr())
             refuse_copy(device.is_cpu()
@@ -144,7 +148,7 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
         const std::optional<Array> shared = find_foreign_array(host.ptr());
         if (!shared)
             refuse_copy("the memory is not one that quern can use");
-        return py::reinterpret_steal<py::object>(wrap_view(Array(*shared), host.ptr()));
+        return made_object(wrap_view(Array(*shared), host.ptr()));
     }
     const CUstream stream = current_stream(device);
     Array made = empty_for(host, wanted.order, dtype, device, stream);
@@ -160,10 +164,7 @@ py::object make_array(const py::object& value, const Wanted& wanted) {
         return make_array(value.attr("__cupy_get_ndarray__")(), wanted);
     if (!py::isinstance<py::array>(value) && py::hasattr(value, "__cuda_array_interface__"))
         if (std::optional<Array> foreign = find_foreign_array(value.ptr())) {
-            PyObject* view = wrap_view(std::move(*foreign), value.ptr());
-            if (view == nullptr)
-                throw py::error_already_set();
-            return from_array(py::reinterpret_steal<py::object>(view), wanted);
+            return from_array(made_object(wrap_view(std::move(*foreign), value.ptr())), wanted);
         }
     return from_host(value, wanted);
 }
@@ -193,9 +194,11 @@ void add_conversions(py::module_& m) {
     m.def(
         "array",
         [](const py::object& value, const py::object& dtype, const py::object& copy,
-           const py::object& order, const py::object&, int ndmin, const py::object&,
+           const py::object& order, bool subok, int ndmin, const py::object&,
            const py::object& device) {
-            return make_array(value, wanted_of(dtype, copy, order, ndmin, device));
+            Wanted wanted = wanted_of(dtype, copy, order, ndmin, device);
+            wanted.subok = subok;
+            return make_array(value, wanted);
         },
         py::arg("obj"), py::arg("dtype") = py::none(), py::arg("copy") = true,
         py::arg("order") = "K", py::arg("subok") = false, py::arg("ndmin") = 0, py::kw_only(),
@@ -222,11 +225,13 @@ void add_conversions(py::module_& m) {
         "asanyarray",
         [](const py::object& value, const py::object& dtype, const py::object& order,
            const py::object& copy, const py::object&, const py::object& device) {
-            return make_array(value, wanted_of(dtype, copy, order, 0, device));
+            Wanted wanted = wanted_of(dtype, copy, order, 0, device);
+            wanted.subok = true;
+            return make_array(value, wanted);
         },
         py::arg("a"), py::arg("dtype") = py::none(), py::arg("order") = py::none(), py::kw_only(),
         py::arg("copy") = py::none(), py::arg("blocking") = false, py::arg("device") = py::none(),
-        "The same as `asarray`.");
+        "The same as `asarray`, but an instance of a subclass that fits stays one.");
     const auto in_order = [&m](const char* name, char order, const char* doc) {
         m.def(
             name,

@@ -1,6 +1,7 @@
 // Reads one value and makes Python's number of it.
 #include "python/bindings/array_number.h"
 
+#include "python/bindings/array_parts.h"
 #include "runtime/device/waits.h"
 #include "runtime/stream/stream.h"
 
@@ -20,10 +21,10 @@ template <class T> T read(const Array& array) {
 }
 
 template <class T> PyObject* number(const Array& array) {
+    if constexpr (std::is_same_v<T, bool>) // a view's bytes may be any
+        return PyBool_FromLong(read<std::uint8_t>(array) != 0);
     const T value = read<T>(array);
-    if constexpr (std::is_same_v<T, bool>)
-        return PyBool_FromLong(value);
-    else if constexpr (std::is_floating_point_v<T>)
+    if constexpr (std::is_floating_point_v<T>)
         return PyFloat_FromDouble(static_cast<double>(value));
     else if constexpr (std::is_signed_v<T>)
         return PyLong_FromLongLong(value);

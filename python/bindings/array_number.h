@@ -4,9 +4,6 @@
 
 namespace quern::python {
 
-// array_transfer.cpp: waits for what a stream holds, without the interpreter's lock.
-void wait_for(const Device& device, CUstream stream);
-
 // The value of a 0-d array of a CPU: an int, a float or a bool. Null where NumPy has more to say
 // about it: other arrays, complex numbers and short floats.
 [[nodiscard]] pybind11::object plain_value(const Array& array);

@@ -7,6 +7,7 @@
 #include "python/bindings/bind_product.h"
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/bind_ufunc.h"
+#include "python/bindings/subclass.h"
 #include "runtime/kernel/fill.h"
 
 #include <string>
@@ -72,6 +73,7 @@ bool is_objects_own(PyObject* object, const char* method) {
 // themselves: `undecided` is NotImplemented.
 PyObject* compare_with_no_number(PyObject* self, PyObject* other, bool unequal,
                                  PyObject* undecided) {
+    auto kept = py::reinterpret_steal<py::object>(undecided);
     return guarded(
         [&]() -> PyObject* {
             const bool by_identity = is_objects_own(other, "__eq__");
@@ -81,9 +83,8 @@ PyObject* compare_with_no_number(PyObject* self, PyObject* other, bool unequal,
                     throw TypeError(join("!= of an array and a ", Py_TYPE(other)->tp_name,
                                          ", which has an __eq__ and no __ne__, is undefined"));
                 if (!is_objects_own(other, unequal ? "__ne__" : "__eq__"))
-                    return undecided;
+                    return kept.release().ptr();
             }
-            Py_DECREF(undecided);
             const Array& array = *find_array(self);
             const CUstream stream = current_stream(array.device());
             Array made = Array::empty(array.device(), DType::boolean, array.shape(), stream);
@@ -91,7 +92,7 @@ PyObject* compare_with_no_number(PyObject* self, PyObject* other, bool unequal,
                 const py::gil_scoped_release release;
                 fill(made, Scalar::of(unequal), stream);
             }
-            return wrap_array(std::move(made));
+            return wrap_like(std::move(made), self);
         },
         static_cast<PyObject*>(nullptr));
 }

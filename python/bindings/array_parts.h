@@ -40,6 +40,8 @@ void upload(const Array& target, const pybind11::array& source, CUstream stream)
 [[nodiscard]] pybind11::array host_view(const Array& array, pybind11::handle owner);
 // The values for NumPy to read at once: an array of the CPU as it lies, else a copy.
 [[nodiscard]] pybind11::array readable(const Array& array, CUstream stream);
+// Waits for what a stream holds, without the interpreter's lock.
+void wait_for(const Device& device, CUstream stream);
 // target[...] = value for whatever a person may write there.
 void assign(const Array& target, pybind11::handle value, CUstream stream);
 

@@ -27,7 +27,7 @@ py::object run(Reduction op, const Array& array, const ReduceOptions& options) {
     std::optional<Array> made = reduce(op, array, read.call, drop_gil);
     if (has_waited()) [[unlikely]]
         surface_warnings();
-    return made ? py::reinterpret_steal<py::object>(wrap_array(std::move(*made))) : options.out;
+    return made ? made_object(wrap_array(std::move(*made))) : options.out;
 }
 
 std::string explain(const std::string& name, const Array& array, const py::object& axis,
@@ -77,7 +77,7 @@ void attach_extremes(py::handle type) {
                  const py::object& dtype) -> py::object {
                 py::object found =
                     run(op, self, {axis, py::none(), out, py::none(), py::none(), keepdims});
-                return dtype.is_none() ? found : found.attr("astype")(dtype);
+                return dtype.is_none() || !out.is_none() ? found : found.attr("astype")(dtype);
             },
             none("axis"), none("out"), py::kw_only(), no("keepdims"), none("dtype"),
             "As the function of this name.");

@@ -41,9 +41,6 @@ PyObject* new_object(PyTypeObject* type, Array&& array, PyObject* base) noexcept
 PyObject* finalized(PyObject* made, PyObject* origin) noexcept {
     if (made == nullptr || Py_TYPE(made) == array_type) [[likely]]
         return made;
-    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(made));
-    if (PyObject_HasAttrString(type, "__array_finalize__") == 0)
-        return made;
     PyObject* said = PyObject_CallMethod(made, "__array_finalize__", "O", origin);
     if (said == nullptr)
         Py_CLEAR(made);

@@ -149,7 +149,7 @@ void attach_copies(py::handle type) {
         type, "copy",
         [](const Self& self, const py::object& order) {
             const Array& array = self.array();
-            return py::reinterpret_steal<py::object>(
+            return made_object(
                 wrap_like(duplicate(array, array.dtype(), to_order(order, 'C'), stream_of(array)),
                           self.object));
         },
@@ -169,11 +169,14 @@ void attach_copies(py::handle type) {
         "A copy as another dtype, by C's conversions unless `casting` forbids it; `copy=False` may "
         "return\n"
         "the array itself.");
-    attach(type, "__copy__",
-           [](const Array& self) { return duplicate(self, self.dtype(), 'K', stream_of(self)); });
-    attach(type, "__deepcopy__", [](const Array& self, const py::object&) {
-        return duplicate(self, self.dtype(), 'K', stream_of(self));
-    });
+    const auto twin = [](const Self& self) {
+        const Array& array = self.array();
+        return made_object(
+            wrap_like(duplicate(array, array.dtype(), 'K', stream_of(array)), self.object));
+    };
+    attach(type, "__copy__", twin);
+    attach(type, "__deepcopy__",
+           [twin](const Self& self, const py::object&) { return twin(self); });
     attach(type, "__reduce__", [](const Self& self) {
         const py::object rebuild = py::module_::import("quern._core").attr("_rebuild_array");
         return py::make_tuple(rebuild,

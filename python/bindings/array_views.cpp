@@ -110,14 +110,11 @@ py::object viewed(const Self& self, const py::object& dtype, const py::object& t
         throw ValueError("view(): type must be ndarray or a subclass of it");
     PyTypeObject* of =
         wanted.is_none() ? Py_TYPE(self.object) : reinterpret_cast<PyTypeObject*>(wanted.ptr());
-    PyObject* made =
-        wrap_view_as(of,
-                     dtype.is_none() || only_class ? Array(self.array())
-                                                   : view_dtype(self.array(), to_dtype(dtype)),
-                     self.object);
-    if (made == nullptr)
-        throw py::error_already_set();
-    return py::reinterpret_steal<py::object>(made);
+    return made_object(wrap_view_as(of,
+                                    dtype.is_none() || only_class
+                                        ? Array(self.array())
+                                        : view_dtype(self.array(), to_dtype(dtype)),
+                                    self.object));
 }
 
 void attach_shapes(py::handle type) {
@@ -152,6 +149,10 @@ void attach_shapes(py::handle type) {
             return self.view(squeezed(self.array(), axis));
         },
         py::arg("axis") = py::none(), "Without axes of extent 1 (or without the given ones).");
+    attach(
+        type, "__array_finalize__", [](const Self&, const py::object&) {}, py::arg("origin"),
+        "Called on an instance of a subclass with the array that it was made from; does nothing "
+        "here.");
     attach(type, "view", &viewed, py::arg("dtype") = py::none(), py::arg("type") = py::none(),
            "The same bytes as another dtype, or as an instance of a subclass (either argument may "
            "name one).\n\n"

@@ -32,6 +32,13 @@ extern PyTypeObject* array_type; // set once, when the module is made
 // The same for a view: `owner` (or the owner's own base) becomes its `.base`.
 [[nodiscard]] PyObject* wrap_view(Array&& array, PyObject* owner) noexcept;
 
+// What those have made, or the error that they have set.
+[[nodiscard]] inline pybind11::object made_object(PyObject* made) {
+    if (made == nullptr)
+        throw pybind11::error_already_set();
+    return pybind11::reinterpret_steal<pybind11::object>(made);
+}
+
 // `self` of a method that is attached to the type: the object and its array.
 struct Self {
     PyObject* object = nullptr;
@@ -39,10 +46,7 @@ struct Self {
         return reinterpret_cast<ArrayObject*>(object)->array;
     }
     [[nodiscard]] pybind11::object view(Array&& array) const {
-        PyObject* made = wrap_view(std::move(array), object);
-        if (made == nullptr)
-            throw pybind11::error_already_set();
-        return pybind11::reinterpret_steal<pybind11::object>(made);
+        return made_object(wrap_view(std::move(array), object));
     }
 };
 

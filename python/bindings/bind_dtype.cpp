@@ -144,6 +144,12 @@ static std::optional<DType> find_dtype_quickly(PyObject* object) {
     return std::nullopt;
 }
 
+DType native_dtype_of(const py::array& values) {
+    const py::dtype dtype = values.dtype();
+    return to_dtype(dtype.attr("isnative").cast<bool>() ? py::object(dtype)
+                                                        : dtype.attr("newbyteorder")("="));
+}
+
 DType to_dtype(py::handle object) {
     if (const std::optional<DType> quick = find_dtype_quickly(object.ptr()))
         return *quick;

@@ -28,12 +28,16 @@ struct RangeAttributes {
 };
 static_assert(sizeof(RangeAttributes) == 48);
 
+void* nvtx_symbol(const char* name) {
+    static const Library library = load_library("nvtx");
+    return library ? library.symbol(name) : nullptr;
+}
+
 // Ranges that a profiler shows. Without the library nobody listens, and the calls do nothing.
 void bind_ranges(py::module_& module) {
     const auto tell = [](const char* symbol, const std::string& text,
                          std::optional<std::uint32_t> argb) {
-        static const Library library = load_library("nvtx");
-        if (void* function = library ? library.symbol(symbol) : nullptr) {
+        if (void* function = nvtx_symbol(symbol)) {
             RangeAttributes attributes;
             attributes.message = text.c_str();
             attributes.color_kind = argb ? 1 : 0;
@@ -48,8 +52,7 @@ void bind_ranges(py::module_& module) {
         tell("nvtxMarkEx", text, argb);
     });
     module.def("_pop_range", [] {
-        static const Library library = load_library("nvtx");
-        if (void* function = library ? library.symbol("nvtxRangePop") : nullptr)
+        if (void* function = nvtx_symbol("nvtxRangePop"))
             reinterpret_cast<int (*)()>(function)();
     });
 }

@@ -127,7 +127,9 @@ class Call {
                     throw TypeError("cannot specify both 'sig' and 'signature'");
                 set_signature(value);
             } else if (is(name, "subok")) {
-                if (PyObject_IsTrue(value) == 0)
+                if (PyBool_Check(value) == 0)
+                    throw TypeError("'subok' must be a boolean");
+                if (value == Py_False)
                     model_ = nullptr;
             } else {
                 throw TypeError(join(row_.name, "() got an unexpected keyword argument '",

@@ -337,6 +337,10 @@ def _plain_order(order: Literal["C", "F"] | None) -> Literal["C", "F"]:
     return order or "C"
 
 
+def _extents(shape: Any) -> tuple[int, ...]:
+    return tuple(map(safe_index, shape)) if np.iterable(shape) else (safe_index(shape),)
+
+
 def unravel_index(
     indices: Any, shape: Any, order: Literal["C", "F"] | None = "C"
 ) -> tuple[ndarray, ...]:
@@ -346,7 +350,7 @@ def unravel_index(
     Source: NumPy, `numpy.unravel_index`.
     """
     order = _plain_order(order)
-    extents = (shape,) if isinstance(shape, int) else tuple(map(safe_index, shape))
+    extents = _extents(shape)
     places = asarray(indices)
     if places.size == 0 and not isinstance(indices, ndarray):
         places = places.astype(np.int64)
@@ -373,7 +377,7 @@ def ravel_multi_index(
     Source: NumPy, `numpy.ravel_multi_index`.
     """
     order = _plain_order(order)
-    extents = (dims,) if isinstance(dims, int) else tuple(map(safe_index, dims))
+    extents = _extents(dims)
     parts = [asarray(part) for part in multi_index]
     if len(parts) != len(extents):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")

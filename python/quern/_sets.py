@@ -114,7 +114,7 @@ def isin(
     """Whether each element is one of `test_elements`, or with `invert` none of them; NaN is none.
 
     Every `kind` is the same: a search in the sorted `test_elements`, or on a CPU, where they are integers near each
-    other, a table. Shapes: that of `element`.
+    other, a table, for whose range it waits. Shapes: that of `element`.
     Raises: ValueError for an unknown `kind`. Source: numpy.isin.
     """
     if kind not in (None, "sort", "table"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,7 +93,7 @@ def partition(
 ) -> ndarray:
     """A copy in which the elements `kth` stand where a sort would put them, none greater before and none less behind.
 
-    On a GPU it is sorted; so it is where more than 32 places are asked for.
+    It is sorted on a GPU, and for elements of a byte, rows below 257 elements or more than 32 places.
 
     Raises: ValueError for a `kth` out of bounds or an unknown `kind`; TypeError for one that is no integer;
     otherwise as `sort`. Source: numpy.partition.
@@ -249,11 +248,12 @@ def places_of_partition(
     else:
         raise np.exceptions.AxisError(axis, a.ndim)
     places = []
-    for one in kth if isinstance(kth, (list, tuple, np.ndarray)) else (kth,):
-        try:
-            at = operator.index(one)
-        except TypeError:
-            raise TypeError("Partition index must be integer") from None
+    given = kth.get() if isinstance(kth, ndarray) else np.asarray(kth)
+    if given.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if given.dtype.kind not in "iu":
+        raise TypeError("Partition index must be integer")
+    for at in given.ravel().tolist():
         if not -length <= at < length:
             raise ValueError(f"kth(={at if at >= 0 else at + length}) out of bounds ({length})")
         places.append(at if at >= 0 else at + length)

@@ -69,12 +69,16 @@ CallCounts call_counts(const DriverApi& api, bool on_cpu) {
     return on_cpu ? counts<0>(own) : counts<1>(own);
 }
 
-void count_launch_as_wait() noexcept {
+void forget_launch() noexcept {
     Counted& state = counted<1>();
-    if (!state.started)
-        return;
-    state.deeds[static_cast<std::size_t>(Deed::launch)].fetch_sub(1, std::memory_order_relaxed);
-    state.deeds[static_cast<std::size_t>(Deed::wait)].fetch_add(1, std::memory_order_relaxed);
+    if (state.started)
+        state.deeds[static_cast<std::size_t>(Deed::launch)].fetch_sub(1, std::memory_order_relaxed);
+}
+
+void count_wait() noexcept {
+    Counted& state = counted<1>();
+    if (state.started)
+        state.deeds[static_cast<std::size_t>(Deed::wait)].fetch_add(1, std::memory_order_relaxed);
 }
 
 } // namespace quern

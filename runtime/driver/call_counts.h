@@ -18,7 +18,9 @@ struct CallCounts {
 // alone.
 [[nodiscard]] CallCounts call_counts(const DriverApi& api, bool on_cpu);
 
-// The last launch on a GPU only brought bytes to the host, which waits for them: it counts as that.
-void count_launch_as_wait() noexcept;
+// The last launch on a GPU only brings bytes to the host: it does not count as one. What waits for
+// them may be no call of the driver's, and then counts here.
+void forget_launch() noexcept;
+void count_wait() noexcept;
 
 } // namespace quern

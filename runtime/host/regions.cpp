@@ -19,8 +19,7 @@
 namespace quern::host {
 namespace {
 
-constexpr unsigned most_threads = 1024;
-constexpr unsigned most_in_a_row = 16384; // of those that keep nothing
+constexpr unsigned most_threads = host_most_threads;
 constexpr unsigned most_side_by_side = 32;
 constexpr unsigned places = 8, stagger = 512; // bytes
 constexpr std::size_t near_bytes = 2
@@ -60,7 +59,7 @@ class RegionBlock {
         call_.shared = shared != nullptr ? shared : shared_.start;
         call_.frame = frame_.start + place % places * stagger;
         call_.kept = kept_.start;
-        call_.keep = kept_.start + table.kept_bytes;
+        call_.keep = keep();
         call_.states = states_.data();
         call_.votes = votes_.data();
         call_.masks = meeting_.masks();
@@ -73,10 +72,11 @@ class RegionBlock {
 
     // How many blocks from this one on, of `left`, run as one: neighbours along x.
     [[nodiscard]] unsigned count_as_one(std::uint64_t number, std::uint64_t left) const noexcept {
-        if (table_->several_blocks == 0)
+        if (table_->neighbours == HostNeighbours::apart)
             return 1;
-        const unsigned most =
-            table_->several_blocks == 3 && rows_ == 1 ? most_in_a_row : most_threads;
+        const unsigned most = table_->neighbours == HostNeighbours::any_row && rows_ == 1
+                                  ? host_longest_row
+                                  : most_threads;
         const std::uint64_t fit = most / (rows_ * call_.block_size[0]);
         const std::uint64_t to_edge = call_.grid_size[0] - number % call_.grid_size[0];
         return static_cast<unsigned>(std::min({fit, to_edge, left}));
@@ -95,8 +95,7 @@ class RegionBlock {
             state = go_on(state, status);
         }
         // Not all take one way from there: in parts that may part.
-        auto *keep = kept_.start + table_->kept_bytes, *saved = keep + table_->kept_bytes;
-        std::memcpy(saved, keep, table_->kept_bytes);
+        std::memcpy(saved(), keep(), table_->kept_bytes);
         const unsigned share = most_threads / call_.block_size[0];
         for (unsigned first = 0; first < blocks; first += share) {
             const unsigned count = std::min(share, blocks - first);
@@ -105,7 +104,7 @@ class RegionBlock {
                 continue;
             }
             place(number + first, count);
-            std::memcpy(keep, saved, table_->kept_bytes);
+            std::memcpy(keep(), saved(), table_->kept_bytes);
             finish(go_on(from, status), status);
         }
     }
@@ -154,6 +153,9 @@ class RegionBlock {
     }
 
   private:
+    // What threads agree on, in three copies: one that they read, one that they write, and a spare.
+    [[nodiscard]] std::byte* keep() const noexcept { return kept_.start + table_->kept_bytes; }
+    [[nodiscard]] std::byte* saved() const noexcept { return keep() + table_->kept_bytes; }
     [[nodiscard]] const HostRegionEntry& region_of(unsigned thread) const noexcept {
         return table_->regions[states_[thread]];
     }
@@ -161,7 +163,8 @@ class RegionBlock {
     // Returns what the region returns; the states are known only where it says so.
     std::uint32_t run_all(const HostRegionEntry& region) noexcept {
         call_.first_row = call_.from = 0;
-        call_.last_row = table_->several_blocks >= 2 && rows_ == 1 ? 1 : all_rows_;
+        call_.last_row =
+            table_->neighbours >= HostNeighbours::one_row && rows_ == 1 ? 1 : all_rows_;
         call_.to = threads_ / call_.last_row;
         call_.alone = alone_;
         return region.run(&call_, args_);
@@ -205,8 +208,8 @@ class RegionBlock {
         if (region.stop == HostStop::block && region.op != 0)
             call_.vote = outcome(region.op);
         if (region.kept_bytes != 0)
-            std::memcpy(kept_.start + region.kept_offset,
-                        kept_.start + table_->kept_bytes + region.kept_offset, region.kept_bytes);
+            std::memcpy(kept_.start + region.kept_offset, keep() + region.kept_offset,
+                        region.kept_bytes);
     }
 
     void count_votes_of_all() noexcept {
@@ -332,7 +335,7 @@ thread_local std::array<std::unique_ptr<RegionBlock>, most_side_by_side> worker_
 // Blocks whose loops go along memory in steps take their steps side by side: together they touch
 // longer stretches of it. As many as have their own memory near.
 unsigned count_side_by_side(const HostLaunch& launch, const HostRegionTable& table) noexcept {
-    if (table.goes_along_memory == 0 || table.several_blocks != 0)
+    if (table.goes_along_memory == 0 || table.neighbours != HostNeighbours::apart)
         return 1;
     const std::size_t threads = launch.block[0] * launch.block[1] * launch.block[2];
     const std::size_t each = table.static_shared_bytes + launch.shared_bytes +

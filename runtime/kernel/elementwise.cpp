@@ -25,7 +25,7 @@ struct Loaded {
 
 } // namespace
 
-struct Operands;
+class Operands;
 
 struct ElementwiseKernel::State {
     explicit State(ElementwiseSpec made) : spec(std::move(made)), needs(needs_of(spec)) {}
@@ -76,30 +76,40 @@ Loaded& ElementwiseKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
 
 // What the plan needs of the arrays. There is room for many, and a call has few: what is not filled
 // in is not touched.
-struct Operands {
-    union {
-        std::array<Operand, max_operands> items;
-    };
-    union {
-        std::array<RawLayout, max_operands> raws;
-    };
-    std::size_t count = 0, raw_count = 0;
-
+class Operands {
+  public:
     Operands(const ElementwiseSpec& spec, const ParamArrays& arrays) {
         for (std::size_t k = 0; k < spec.params.size(); ++k) {
             const Array* array = arrays[k];
             if (array == nullptr)
                 continue;
             if (spec.params[k].raw)
-                std::construct_at(&raws[raw_count++], raw_layout(*array));
+                std::construct_at(raws() + raw_count_++, raw_layout(*array));
             else
-                std::construct_at(&items[count++],
+                std::construct_at(items() + count_++,
                                   Operand{array->shape().data(), array->strides().data(),
                                           array->ndim(), row(array->dtype()).bytes,
                                           array->address(), spec.params[k].output,
                                           spec.params[k].place});
         }
     }
+    [[nodiscard]] std::span<const Operand> arrays() const noexcept {
+        return {reinterpret_cast<const Operand*>(item_room_.data()), count_};
+    }
+    [[nodiscard]] std::span<const RawLayout> raw_arrays() const noexcept {
+        return {reinterpret_cast<const RawLayout*>(raw_room_.data()), raw_count_};
+    }
+
+  private:
+    [[nodiscard]] Operand* items() noexcept {
+        return reinterpret_cast<Operand*>(item_room_.data());
+    }
+    [[nodiscard]] RawLayout* raws() noexcept {
+        return reinterpret_cast<RawLayout*>(raw_room_.data());
+    }
+    alignas(Operand) std::array<std::byte, sizeof(Operand) * max_operands> item_room_;
+    alignas(RawLayout) std::array<std::byte, sizeof(RawLayout) * max_operands> raw_room_;
+    std::size_t count_ = 0, raw_count_ = 0;
 };
 
 namespace {
@@ -109,13 +119,13 @@ ByteKey variant_key(const Device& device, const ElementwiseLayout& layout,
     ByteKey key;
     key.add(static_cast<std::uint8_t>(device.index()));
     key.add(static_cast<std::uint8_t>(device.index() >> 8));
-    for (std::size_t k = 0; k < operands.raw_count; ++k)
-        add_raw(operands.raws[k], key);
+    for (const RawLayout& raw : operands.raw_arrays())
+        add_raw(raw, key);
     key.add(static_cast<std::uint8_t>(layout.strategy));
     key.add(layout.ndim);
     key.add(static_cast<std::uint8_t>(layout.lanes | layout.packed << 7));
     key.add(static_cast<std::uint8_t>(layout.index_bits | layout.peel << 7));
-    for (std::size_t k = 0; k < operands.count; ++k)
+    for (std::size_t k = 0; k < operands.arrays().size(); ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;
 }
@@ -127,7 +137,7 @@ void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& 
                                          ElementwisePlan& plan) const {
     PlanRequest request;
     request.shape = {shape.extents, static_cast<std::size_t>(shape.ndim)};
-    request.operands = {operands.items.data(), operands.count};
+    request.operands = operands.arrays();
     request.target = plan_target(device);
     request.narrow_bits = plan_options().narrow_bits;
     request.body = needs;
@@ -135,7 +145,7 @@ void ElementwiseKernel::State::make_plan(const Device& device, const CallShape& 
     request.block_size_given = block_size != default_block_size;
     request.threads = device.properties().multiprocessors;
     if (!plan_elementwise(request, plan))
-        throw ValueError(join("kernel '", spec.name, "': ", operands.count, " arrays of ",
+        throw ValueError(join("kernel '", spec.name, "': ", operands.arrays().size(), " arrays of ",
                               shape.ndim,
                               " axes that cannot be merged are too many for one kernel; copy some "
                               "of them to C order first"));
@@ -171,8 +181,7 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     } else {
         ElementwiseVariant variant;
         variant.layout = plan.layout;
-        variant.raw.assign(operands.raws.begin(),
-                           operands.raws.begin() + static_cast<std::ptrdiff_t>(operands.raw_count));
+        variant.raw.assign(operands.raw_arrays().begin(), operands.raw_arrays().end());
         loaded = &state.load(typed, key, variant, device, on_wait);
     }
 

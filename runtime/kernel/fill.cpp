@@ -115,7 +115,8 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
 void fill(const Array& target, const Scalar& value, CUstream stream) {
     if (target.size() == 0)
         return;
-    if (target.size() == 1 && target.device().is_cpu()) { // written before a kernel has begun
+    // Written before a kernel has begun; a graph would keep the value's address.
+    if (target.size() == 1 && target.device().is_cpu() && !is_capturing(target.device(), stream)) {
         std::array<std::byte, 16> stored;
         store_scalar(value, target.dtype(), stored.data());
         const DriverApi& api = target.device().api();

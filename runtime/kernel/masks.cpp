@@ -12,6 +12,7 @@
 #include "runtime/kernel/waiting.h"
 
 #include <array>
+#include <memory>
 #include <mutex>
 
 namespace quern {
@@ -191,10 +192,13 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
         walk(MaskAct::fill, *ends, seen,
              {Argument::of(from), Argument::of(Scalar::of(from.size())), Argument::of(array)},
              on_wait);
-    else if (array.c_contiguous())
-        fill_by_tiles(array, in_c_order(seen, DType::boolean), in_c_order(from, array.dtype()),
-                      on_wait);
-    else
+    else if (array.c_contiguous()) {
+        const std::array<Array, 2> used{in_c_order(seen, DType::boolean),
+                                        in_c_order(from, array.dtype())};
+        fill_by_tiles(array, used[0], used[1], on_wait);
+        keep_for_graph(array.device(), current_stream(array.device()),
+                       std::make_shared<const std::array<Array, 2>>(used));
+    } else
         put_flat(array, flat_nonzero(seen, on_wait), from, {.on_wait = on_wait});
 }
 

@@ -1,13 +1,14 @@
 // Makes room for a row beside each block's result, and launches the prelude's partition.
 #include "runtime/kernel/partition.h"
 
+#include "runtime/driver/check.h"
 #include "runtime/kernel/program.h"
-#include "runtime/memory/copy.h"
 
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
+#include <vector>
 
 namespace quern {
 namespace {
@@ -49,7 +50,14 @@ void partition_rows(const Array& rows, const Array* values, const Array* places,
         there_places = room(DType::uint32, elements);
     }
     const Array* const at = room(DType::int64, static_cast<std::int64_t>(wanted.size()));
-    copy_to_device(device, at->address(), wanted.data(), wanted.size_bytes(), stream);
+    auto kept = std::make_shared<const std::vector<std::int64_t>>(wanted.begin(), wanted.end());
+    device.make_current();
+    if (!wanted.empty()) // the CPU's driver takes them along: nothing is waited for
+        check(device.api(),
+              device.api().cuMemcpyHtoDAsync(at->address(), kept->data(), wanted.size_bytes(),
+                                             stream),
+              "copy the places of a partition to ", device.name());
+    keep_for_graph(device, stream, std::move(kept));
     const DType types[] = {rows.dtype()};
     const std::array<std::pair<std::string_view, int>, 2> numbers{{
         {"QUERN_PARTITION_PAIRS", places != nullptr},

@@ -1,7 +1,6 @@
 // Launches of the prelude's searches and sets, and the one number that decides an output's size.
 #include "runtime/kernel/search.h"
 
-#include "runtime/device/waits.h"
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/masks.h"
 #include "runtime/kernel/order.h"
@@ -108,11 +107,7 @@ Array keep_distinct(const Array& sorted, bool one_nan, OnWait on_wait) {
     const Argument counting[] = {Argument::of(sorted), number(sorted.size()), number(chunks.chunk),
                                  number(one_nan), Argument::of(ends)};
     launch_program({"quern/sets.cuh", types}, "quern_count_heads", counting, launch);
-    check_may_wait();
-    {
-        const Waiting waiting(on_wait);
-        Stream::external(device, stream).synchronize();
-    }
+    wait_here(device, on_wait);
     // A CPU's memory is the host's.
     const std::span<std::int64_t> upto(reinterpret_cast<std::int64_t*>(ends.address()),
                                        static_cast<std::size_t>(chunks.blocks));
@@ -172,7 +167,6 @@ std::optional<Array> look_up(const Array& values, const Array& wanted, bool inve
                                 Argument::of(table),  number(size),          Argument::of(found),
                                 number(invert)};
     launch_program(program, "quern_look_up", looking, each(wanted, wanted.size(), on_wait));
-    keep_for_graph(device, stream, std::make_shared<const Array>(table));
     return found;
 }
 

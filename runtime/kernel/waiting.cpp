@@ -9,17 +9,22 @@
 
 namespace quern {
 
+void wait_here(Device& device, void (*on_wait)(bool entering)) {
+    check_may_wait();
+    const Waiting waiting(on_wait);
+    Stream::external(device, current_stream(device)).synchronize();
+}
+
 void read_back(Device& device, void* destination, std::uint64_t from, std::size_t bytes,
                void (*on_wait)(bool entering)) {
-    check_may_wait();
-    const CUstream stream = current_stream(device);
-    const Waiting waiting(on_wait);
     if (device.is_cpu()) { // its memory is the host's
-        Stream::external(device, stream).synchronize();
+        wait_here(device, on_wait);
         std::memcpy(destination, reinterpret_cast<const void*>(from), bytes);
-    } else {
-        copy_to_host(device, destination, from, bytes, stream);
+        return;
     }
+    check_may_wait();
+    const Waiting waiting(on_wait);
+    copy_to_host(device, destination, from, bytes, current_stream(device));
 }
 
 } // namespace quern

@@ -25,8 +25,10 @@ class [[nodiscard]] Waiting {
     void (*hook_)(bool entering);
 };
 
-// What the current stream has done to some bytes of the device: waits for it, where the thread may
-// wait (runtime/device/waits.h).
+// Waits for the current stream of the device, where the thread may wait (runtime/device/waits.h).
+void wait_here(Device& device, void (*on_wait)(bool entering));
+
+// Some bytes of the device, after what its current stream holds; waits like `wait_here`.
 void read_back(Device& device, void* destination, std::uint64_t from, std::size_t bytes,
                void (*on_wait)(bool entering));
 

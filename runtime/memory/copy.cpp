@@ -7,7 +7,6 @@
 #include "runtime/memory/small_read.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -71,23 +70,14 @@ void copy_to_host(Device& device, void* destination, std::uint64_t from, std::si
     if (bytes == 0)
         return;
     device.make_current();
-    const bool small = bytes <= small_read_bytes && !device.is_cpu();
-    if (small && read_small(device, destination, from, bytes, stream)) {
+    if (bytes <= small_read_bytes && !device.is_cpu() &&
+        read_small(device, destination, from, bytes, stream)) {
         throw_fault(device);
         return;
     }
-    // Into memory that is not page-locked, as this function's own is, the driver's call returns
-    // when the copy is done: a microsecond less than another wait.
-    std::array<std::byte, small_read_bytes> own;
-    check(device.api(),
-          device.api().cuMemcpyDtoHAsync(small ? own.data() : destination, from, bytes, stream),
-          "copy ", format_bytes(bytes), " from ", device.name());
-    if (!small) {
-        wait_for(device, stream, bytes);
-        return;
-    }
-    throw_fault(device);
-    std::memcpy(destination, own.data(), bytes);
+    check(device.api(), device.api().cuMemcpyDtoHAsync(destination, from, bytes, stream), "copy ",
+          format_bytes(bytes), " from ", device.name());
+    wait_for(device, stream, bytes);
 }
 
 void copy_between(Device& to_device, std::uint64_t to, CUstream to_stream, Device& from_device,

@@ -6,6 +6,7 @@
 #include "compiler/base/text.h"
 #include "runtime/driver/call_counts.h"
 #include "runtime/driver/check.h"
+#include "runtime/memory/pool_state.h"
 
 #include <array>
 #include <atomic>
@@ -86,13 +87,15 @@ class Reader {
         std::array<void*, 4> arguments{&from, &to, &count, &turn.number};
         const CUresult launched = api.cuLaunchKernel(kernel_, 1, 1, 1, small_read_bytes, 1, 1, 0,
                                                      stream, arguments.data(), nullptr);
-        count_launch_as_wait();
+        forget_launch();
         if (launched != CUDA_SUCCESS) {
             end(turn);
             check(api, launched, "read ", format_bytes(bytes), " from ", device.name());
         }
         // After an error the landing stays taken, since the kernel may still write there.
-        if (!arrives(turn))
+        if (arrives(turn))
+            count_wait();
+        else
             check(api, api.cuStreamSynchronize(stream), "wait for ", format_bytes(bytes), " from ",
                   device.name());
         std::memcpy(destination, turn.landing->bytes.data(), bytes);
@@ -138,14 +141,16 @@ class Reader {
     }
 
     bool load(Device& device) {
+        const RelaxedCapture relaxed(device.api());
         CUmodule module = nullptr;
-        usable_ = device.api().cuModuleLoadData(&module, kernel_text) == CUDA_SUCCESS &&
-                  device.api().cuModuleGetFunction(&kernel_, module, "quern_read_small") ==
-                      CUDA_SUCCESS;
+        usable_ =
+            device.api().cuModuleLoadData(&module, kernel_text) == CUDA_SUCCESS &&
+            device.api().cuModuleGetFunction(&kernel_, module, "quern_read_small") == CUDA_SUCCESS;
         return usable_;
     }
 
     bool add_landings(Device& device) {
+        const RelaxedCapture relaxed(device.api());
         void* memory = nullptr;
         constexpr std::size_t count = 32;
         constexpr unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;

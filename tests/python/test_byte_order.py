@@ -27,6 +27,15 @@ def test_conversions(device, letter, make):
     assert quern.asarray(values, dtype="F").dtype == np.complex64
 
 
+def test_indices(device):
+    a = quern.arange(10) * 2
+    at = np.array([0, 7, 3], np.dtype("i4").newbyteorder("S"))
+    np.testing.assert_array_equal(a[at].get(), [0, 14, 6])
+    np.testing.assert_array_equal(a.take(at).get(), [0, 14, 6])
+    a[at] = 1
+    np.testing.assert_array_equal(a[at].get(), [1, 1, 1])
+
+
 def test_bytes_and_files(device, tmp_path):
     values = np.arange(6, dtype=">i4")
     assert quern.frombuffer(values.tobytes(), ">i4").tolist() == values.tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,39 @@ def test_an_error_in_the_hook_comes_through(device):
         quern.zeros(3).view(Wrong)
     with pytest.raises(KeyError, match="hook"):
         Wrong(3)
+
+
+def test_copies_and_comparisons_keep_the_type(device):
+    a = quern.arange(4).view(Plain)
+    for made in (a.copy(), copy.copy(a), copy.deepcopy(a), a == 2, a == None, a != "x"):  # noqa: E711
+        assert type(made) is Plain
+    for made in (quern.asarray(a), quern.array(a, copy=None), quern.array(a)):
+        assert type(made) is quern.ndarray
+    assert quern.asanyarray(a) is a
+    assert type(quern.array(a, copy=None, subok=True)) is Plain
+    with pytest.raises(TypeError, match="subok"):
+        quern.sin(a, subok=1)
+
+
+def test_the_hook_of_ndarray_may_be_called(device):
+    class Careful(quern.ndarray):
+        def __array_finalize__(self, origin):
+            super().__array_finalize__(origin)
+            self.seen = True
+
+    assert quern.zeros(3).view(Careful)[1:].seen
+
+
+def test_an_error_in_the_hook_of_a_copy_comes_through(device):
+    class Late(quern.ndarray):
+        raises = False
+
+        def __array_finalize__(self, origin):
+            if Late.raises:
+                raise KeyError("hook")
+
+    a = quern.zeros(3).view(Late)
+    Late.raises = True
+    for make in (a.copy, lambda: copy.copy(a), lambda: quern.sin(a), lambda: a == None):  # noqa: E711
+        with pytest.raises(KeyError, match="hook"):
+            make()

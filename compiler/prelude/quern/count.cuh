@@ -27,7 +27,8 @@ struct EdgeGrid {
     __device__ void make(const QUERN_T1* edges, long long bins) {
         first = convert<double>(edges[0]);
         const double range = convert<double>(edges[bins]) - first;
-        exact = !Ordered<QUERN_T1>::has_nan && range < cells;
+        const double whole = 9007199254740992.0; // up to here doubles are all integers
+        exact = !Ordered<QUERN_T1>::has_nan && range < cells && first > -whole && first < whole - cells;
         scale = exact ? 1 : (cells - 1) / range;
         steps = 0;
         if (!(scale > 0 && scale - scale == 0) || bins > 4 * cells) return;

@@ -1,7 +1,6 @@
 // Functions of floats within 2 units in the last place, for the CPU where its vector library is off by more or has none,
-// and for GPUs where CUDA's are off by more:
-// without branches, tables or calls, so that loops of them become vectors. Polynomials are near-minimax fits over the
-// reduced ranges, made for this file.
+// and for GPUs where CUDA's are off by more. Without branches and tables, so that loops of them become vectors.
+// Polynomials are near-minimax fits over the reduced ranges, made for this file.
 #pragma once
 
 namespace quern {

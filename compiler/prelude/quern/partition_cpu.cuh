@@ -128,7 +128,7 @@ template <class T> struct Partition {
             const T pivot = pivot_of(from.values + begin, end - begin, share, turn);
             bool alike = false; // what is in front, or behind
             long long middle;
-            if (pivot != pivot) {
+            if (HasVectors<T>::value && pivot != pivot) { // vectors know no order of NaN, and those have one key
                 middle = divide<part_numbers>(from, to, begin, end, pivot);
                 from = to;
                 long long low = 0;

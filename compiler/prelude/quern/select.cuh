@@ -293,6 +293,24 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
         }
 }
 #elif QUERN_SELECT_WHOLE_ROWS
+__device__ inline void heap_sort(long long* values, long long count) {
+    const auto sink = [&](long long at, long long end) {
+        const long long value = values[at];
+        for (long long child = 2 * at + 1; child < end; at = child, child = 2 * at + 1) {
+            child += child + 1 < end && values[child] < values[child + 1];
+            if (values[child] <= value) break;
+            values[at] = values[child];
+        }
+        values[at] = value;
+    };
+    for (long long at = count / 2 - 1; at >= 0; --at) sink(at, count);
+    for (long long end = count - 1; end > 0; --end) {
+        const long long most = values[0];
+        values[0] = values[end];
+        values[end] = most;
+        sink(0, end);
+    }
+}
 // A block takes a row and divides it at pivots, by way of its room for two rows, until the wanted ranks stand in their places.
 template <class T, class R>
 __device__ inline void select_rows(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
@@ -300,6 +318,7 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
     typedef typename Ordered<T>::Key Key;
     T* const here = room + 2 * blockIdx.x * length;
     long long* const wanted = ranks + 2 * blockIdx.x * places;
+    long long ranked = -1;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         T* const values = const_cast<T*>(data) + row * length;
         long long nans = 0;
@@ -308,13 +327,12 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
         const long long n = length - (skip_nan ? nans : 0);
         const bool is_nan = skip_nan ? n == 0 : nans > 0;
         if (!is_nan) {
-            for (long long k = 0; k < 2 * places; ++k) { // as they rise
+            for (long long k = 0; k < 2 * places && ranked != n; ++k) {
                 const Place place = place_of(method, static_cast<double>(n), q[k / 2]);
-                const long long rank = k % 2 ? place.high : place.low;
-                long long at = k;
-                for (; at > 0 && rank < wanted[at - 1]; --at) wanted[at] = wanted[at - 1];
-                wanted[at] = rank;
+                wanted[k] = k % 2 ? place.high : place.low;
             }
+            if (ranked != n) heap_sort(wanted, 2 * places);
+            ranked = n;
             Partition<T>{{here, nullptr}, {here + length, nullptr}}.divide_at({values, nullptr}, 0, length, wanted, 2 * places);
         }
         for (long long k = 0; k < places; ++k) {

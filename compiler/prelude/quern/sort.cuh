@@ -1,5 +1,6 @@
-// Stable sorts of rows, NaN last: short rows are merged, longer ones go digit by digit of a key from the lowest up. Values
-// move as they are, so that zeros keep their signs; digits are taken from keys on the way. QUERN_SORT_PAIRS: the place that a
+// Stable sorts of rows, NaN last: short rows are merged, longer ones go digit by digit of a key, from the lowest up or, whole
+// rows on a CPU, from the highest down. Zeros keep their signs: values move as they are, or as keys where there is no -0.0.
+// QUERN_SORT_PAIRS: the place that a
 // value had in its row travels with it. Where QUERN_SORT_THREADS is 0 a block is one thread, and no thread waits.
 #pragma once
 #include "quern/sort_key.cuh"

@@ -424,8 +424,9 @@ template <class T> __device__ inline bool count_values(const T* in, T* out, T* r
     if (range == 0 || range > static_cast<unsigned long long>(length) / 8) return false; // 0: all that 64 bits have
     const int most_apart = 256, tables = 4;
     SortCount apart[tables][most_apart];
-    SortCount* const joint = range <= most_apart ? apart[0] : reinterpret_cast<SortCount*>(room);
-    if (range > most_apart && range * sizeof(SortCount) > static_cast<unsigned long long>(length) * sizeof(T)) return false;
+    const unsigned long long past = (0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount);
+    if (range > most_apart && range * sizeof(SortCount) + past > static_cast<unsigned long long>(length) * sizeof(T)) return false;
+    SortCount* const joint = range <= most_apart ? apart[0] : reinterpret_cast<SortCount*>(reinterpret_cast<char*>(room) + past);
     for (unsigned long long d = 0; d < range; ++d) joint[d] = 0;
     long long k = 0;
     if (range <= most_apart) { // so that neighbours of one value need not wait for each other

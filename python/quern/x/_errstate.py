@@ -29,7 +29,8 @@ def seterr(
 ) -> dict[str, str | None]:
     """Say what is done when a routine of `linalg` fails: 'ignore' or 'raise'. Returns the settings before.
 
-    Kernels report no floating-point errors, so that the other settings can only be None.
+    No routine of `quern.linalg` that is there asks it yet; programs that set it run. Kernels report no floating-point
+    errors, so that the other settings can only be None.
     Raises: NotImplementedError for what cannot be had.
     Source: CuPy, `cupyx.seterr`.
     """

@@ -139,9 +139,11 @@ class time_range:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.sync:
-            cuda.synchronize()
-        cuda.nvtx.RangePop()
+        try:
+            if self.sync:
+                cuda.synchronize()
+        finally:
+            cuda.nvtx.RangePop()
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """`func`, with every call inside a range of this kind."""

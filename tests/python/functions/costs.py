@@ -223,10 +223,12 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "sort_complex": (lambda a, v: quern.sort_complex(a), 24, 0),
     "lexsort": (lambda a, v: quern.lexsort([v, v]), 48, 0),
     "partition": (lambda a, v: quern.partition(a, 3), 24, 0),
+    "partition, long rows": (lambda a, v: quern.partition(quern.zeros(1000), 3), 24, 0),
     "argpartition": (lambda a, v: quern.argpartition(a, 3), 24, 0),
     "searchsorted": (lambda a, v: quern.searchsorted(v, a), 2, 0),
     "digitize": (lambda a, v: quern.digitize(a, v), 15, 1),
     "isin": (lambda a, v: quern.isin(a, v), 30, 0),
+    "isin, integers": (lambda a, v: quern.isin(a.astype(int), v.astype(int)), 30, 1),
     "in1d": (lambda a, v: quern.in1d(v, v), 30, 0),
     "unique": (lambda a, v: quern.unique(v), 40, 2),
     "unique_all": (lambda a, v: quern.unique_all(v), 60, 2),
@@ -282,7 +284,7 @@ BY_SIZE = frozenset((
 ))  # fmt: skip
 
 # Reads of these are what asking for values on a GPU takes, where the CPU's may be fewer or none.
-BOUNDED = BY_SIZE | {"from_dlpack", "place", "polymul", "mask_indices", "average, weighted"}
+BOUNDED = BY_SIZE | {"from_dlpack", "isin, integers", "place", "polymul", "mask_indices", "average, weighted"}
 
 # Functions of the host, by what they are for: their work is the host's, and values come and go whole.
 ON_THE_HOST = frozenset((

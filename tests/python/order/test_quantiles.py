@@ -194,6 +194,17 @@ def test_ranks(device):
     np.testing.assert_array_equal(found.get(), np.sort(values, axis=1)[:, ranks].T)
 
 
+def test_many_places(device):
+    """More places than elements, in no order, of rows that each lack another number of values."""
+    random = np.random.default_rng(12)
+    values = random.standard_normal((3, 700)).astype("f4")
+    values[1, :5] = np.nan
+    values[2, 9:200] = np.nan
+    q = random.random(5000)
+    found = quern.nanquantile(quern.asarray(values), quern.asarray(q), axis=1).get()
+    np.testing.assert_allclose(found, np.nanquantile(values.astype("f8"), q, axis=1), rtol=1e-6)
+
+
 def test_long_rows(device, plan_as):
     values = sample((3, 1 << 18), np.dtype("f4"), 11)
     array = quern.asarray(values)

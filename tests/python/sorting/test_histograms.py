@@ -117,6 +117,20 @@ def test_many_values_between_uneven_edges(device, code):
         np.testing.assert_allclose(found, np.histogram(a, edges, weights=weights)[0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("base", [0, 2**53, 2**55, 2**60, -(2**53), -(2**60)])
+def test_large_integers_between_edges(device, base):
+    """Where doubles no longer tell neighbours apart."""
+    a = base + np.random.default_rng(14).integers(0, 6, 40_000)
+    for steps in ([0, 1, 5], [0, 2, 3, 4], [0, 100, 700], [1, 3000]):
+        edges = base + np.array(steps)
+        found = quern.histogram(quern.asarray(a), quern.asarray(edges))[0]
+        inside = [
+            np.sum((a >= low) & (a < high)) for low, high in zip(edges, edges[1:], strict=False)
+        ]
+        inside[-1] += np.sum(a == edges[-1])
+        check(found, np.array(inside))
+
+
 def test_several_axes(device):
     random = np.random.default_rng(7)
     x, y, w = random.standard_normal((3, 400))

@@ -112,7 +112,7 @@ def test_long_rows_of_any_spread(device, equal, code):
 def check_partition(a, found, kth):
     """Is `found` a partition of the rows of `a`, with NaN behind all else?"""
     wanted = in_order(a)
-    assert (np.sort(found) == wanted)[wanted == wanted].all()
+    assert (in_order(found) == wanted)[wanted == wanted].all()
     for k in kth:
         pivot = found[..., k : k + 1]
         same = (pivot == wanted[..., k : k + 1]) | (pivot != pivot)
@@ -140,6 +140,35 @@ def test_long_rows_are_partitioned(device, dtype):
     check_partition(a, quern.partition(ours, many).get(), many)
     for values in spreads(dtype) if dtype.kind in "if" else ():
         check_partition(values, quern.partition(quern.asarray(values), 20_000).get(), [20_000])
+
+
+def test_complex_numbers_with_nan_are_partitioned(device):
+    """NaN of one part are ordered by the other part."""
+    random = np.random.default_rng(15)
+    a = np.array([complex(k, np.nan) for k in random.permutation(1000)])
+    kinds = np.array([complex(1, np.nan), complex(np.nan, 1), complex(np.nan, np.nan), 2 + 1j])
+    for values in (a, random.permutation(np.repeat(kinds, 80)), random.permutation([*a, *kinds])):
+        ours = quern.asarray(values)
+        ordered = np.sort(values)
+        for kth in (0, 100, values.size // 2, values.size - 20):
+            wanted = ordered[kth]
+            for found in (
+                quern.partition(ours, kth)[kth],
+                ours[quern.argpartition(ours, kth)[kth]],
+            ):
+                found = found.get()
+                np.testing.assert_array_equal([found.real, found.imag], [wanted.real, wanted.imag])
+
+
+def test_places_of_a_partition(device):
+    a = np.random.default_rng(16).permutation(300)
+    for kth in (np.array(1), range(2), np.int8(5), [np.uint8(3)]):
+        at = np.atleast_1d(np.asarray(kth))
+        found = quern.partition(quern.asarray(a), kth).get()
+        np.testing.assert_array_equal(found[at], at)
+    for kth, error in ((True, ValueError), (1.5, TypeError), ([], TypeError), ("1", TypeError)):
+        with pytest.raises(error):
+            quern.partition(quern.asarray(a), kth)
 
 
 def test_a_row_of_one_value_and_rows_in_order(device, equal):

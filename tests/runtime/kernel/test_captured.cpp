@@ -1,0 +1,76 @@
+// Operations that a graph may hold, replayed after what they were given is gone.
+#include "runtime/kernel/fill.h"
+#include "runtime/kernel/partition.h"
+#include "runtime/stream/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#if QUERN_HAS_LLVM
+
+namespace quern {
+namespace {
+
+template <class T> std::span<T> elements(const Array& array) {
+    return {reinterpret_cast<T*>(array.address()), static_cast<std::size_t>(array.size())};
+}
+
+// Writes over the frames of calls that are gone.
+[[gnu::noinline]] void spoil_stack() {
+    volatile unsigned char used[4096];
+    for (unsigned char volatile& byte : used)
+        byte = 0xa5;
+}
+
+TEST(Captured, FillsKeepTheirValue) {
+    Device& cpu = find_device("cpu");
+    const Stream stream(cpu);
+    const Array one = Array::empty(cpu, DType::float64, Dims{}, stream.handle());
+    fill(one, Scalar::of(1.0), stream.handle());
+    stream.begin_capture();
+    fill(one, Scalar::of(5.0), stream.handle());
+    const Graph graph = stream.end_capture();
+    spoil_stack();
+    EXPECT_EQ(elements<double>(one)[0], 1.0);
+    for (int turn = 0; turn < 2; ++turn) {
+        elements<double>(one)[0] = 2.0;
+        graph.launch(stream.handle());
+        stream.synchronize();
+        EXPECT_EQ(elements<double>(one)[0], 5.0);
+    }
+}
+
+TEST(Captured, PartitionsKeepTheirPlaces) {
+    Device& cpu = find_device("cpu");
+    const Stream stream(cpu);
+    constexpr std::int64_t length = 1000;
+    const Array rows = Array::empty(cpu, DType::int32, Dims{1, length}, stream.handle());
+    const Array out = Array::empty(cpu, DType::int32, Dims{1, length}, stream.handle());
+    std::ranges::fill(elements<int>(rows), 0);
+    const auto divide = [&](std::vector<std::int64_t> wanted) {
+        partition_rows(rows, &out, nullptr, wanted, stream.handle());
+    };
+    divide({3}); // compiles
+    stream.begin_capture();
+    divide({100, 700});
+    const Graph graph = stream.end_capture();
+    std::mt19937 random(9);
+    for (int turn = 0; turn < 3; ++turn) {
+        for (int& value : elements<int>(rows))
+            value = static_cast<int>(random());
+        graph.launch(stream.handle());
+        stream.synchronize();
+        std::vector<int> sorted(elements<int>(rows).begin(), elements<int>(rows).end());
+        std::ranges::sort(sorted);
+        EXPECT_EQ(elements<int>(out)[100], sorted[100]);
+        EXPECT_EQ(elements<int>(out)[700], sorted[700]);
+    }
+}
+
+} // namespace
+} // namespace quern
+
+#endif
