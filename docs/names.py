@@ -26,7 +26,7 @@ DIFFERS = {
     "correlate": "product by product in one launch, no transform for long arguments",
     "diagonal": "the view can be written to, as in CuPy",
     "errstate": "NumPy's own: kernels report no floating-point errors",
-    "frombuffer": "the bytes are copied",
+    "frombuffer": "a GPU's is a copy",
     "geomspace": "start and stop are scalars",
     "geterr": "NumPy's own: kernels report no floating-point errors",
     "iscomplexobj": "lists are taken, NumPy arrays are not",

@@ -44,8 +44,15 @@ def fromstring(*args: Any, device: DeviceLike = None, **kwargs: Any) -> ndarray:
 
 
 def frombuffer(*args: Any, device: DeviceLike = None, **kwargs: Any) -> ndarray:
-    """A 1-D array of the bytes of a buffer, copied. Arguments: `numpy.frombuffer`'s."""
-    return asarray(np.frombuffer(*args, **kwargs), device=device)
+    """A 1-D array over the memory of a buffer, read-only where that is; on a GPU, or of unaligned values, a copy.
+
+    Arguments: `numpy.frombuffer`'s.
+    """
+    values = np.frombuffer(*args, **kwargs)
+    try:
+        return asarray(values, device=device, copy=False)
+    except ValueError:
+        return asarray(values, device=device)
 
 
 def loadtxt(*args: Any, device: DeviceLike = None, **kwargs: Any) -> ndarray:

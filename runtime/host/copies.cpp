@@ -3,6 +3,8 @@
 #include "runtime/host/state.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
 
 namespace quern::host {
@@ -13,15 +15,39 @@ constexpr std::size_t large_bytes = std::size_t{4} << 20, chunk_bytes = std::siz
 std::byte* at(CUdeviceptr address) { return reinterpret_cast<std::byte*>(address); }
 CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
+// Where the target begins 1 to 15 bytes behind the source, as far as 4 KiB tell, the string moves
+// of the C library and of compilers take 14 times as long on some cores: there it goes by lines.
+void copy_apart(std::byte* to, const std::byte* from, std::size_t bytes) {
+    constexpr std::size_t page = 4096, slow = 16;
+    const std::size_t behind =
+        (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % page;
+    if (behind == 0 || behind >= slow) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    std::array<std::byte, 64> line;
+    std::size_t k = 0;
+    for (; k + line.size() <= bytes; k += line.size()) {
+        std::memcpy(line.data(), from + k, line.size());
+        std::memcpy(to + k, line.data(), line.size());
+    }
+    std::memcpy(to + k, from + k, bytes - k);
+}
+
 void copy_now(std::byte* to, const std::byte* from, std::size_t bytes) {
     const bool apart = to + bytes <= from || from + bytes <= to;
-    if (bytes < large_bytes || !apart) {
-        if (bytes != 0)
-            std::memmove(to, from, bytes);
+    if (bytes == 0)
+        return;
+    if (!apart) {
+        std::memmove(to, from, bytes);
+        return;
+    }
+    if (bytes < large_bytes) {
+        copy_apart(to, from, bytes);
         return;
     }
     state().team.run(0, bytes, chunk_bytes, [&](std::uint64_t first, std::uint64_t last) {
-        std::memcpy(to + first, from + first, last - first);
+        copy_apart(to + first, from + first, last - first);
     });
 }
 

@@ -1,5 +1,5 @@
-// Arrays of bools as indices: what is true is counted and compacted. CPUs scan counts of chunks, GPUs
-// take one pass of tiles.
+// Arrays of bools as indices: what is true is counted and compacted. CPUs scan counts of chunks,
+// GPUs take one pass of tiles.
 #pragma once
 #include "runtime/kernel/argument.h"
 

@@ -22,7 +22,8 @@ struct SortedWithPlaces {
                                                 SortCall call = {},
                                                 void (*on_wait)(bool entering) = nullptr);
 // `a` along an axis with the values at `wanted` (places from 0 to the axis's extent) where a sort
-// would put them and no greater ones before them; and the places that would do so. Throws AxisError.
+// would put them and no greater ones before them; and the places that would do so. Throws
+// AxisError.
 [[nodiscard]] Array partition(const Array& a, std::vector<std::int64_t> wanted,
                               std::optional<std::int64_t> axis,
                               void (*on_wait)(bool entering) = nullptr);

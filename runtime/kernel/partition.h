@@ -1,5 +1,5 @@
-// Partitions of rows on the CPU: every wanted place gets the value that a sort would put there, what
-// stands before it is not greater, what stands behind it not less.
+// Partitions of rows on the CPU: every wanted place gets the value that a sort would put there,
+// what stands before it is not greater, what stands behind it not less.
 #pragma once
 #include "runtime/array/array.h"
 

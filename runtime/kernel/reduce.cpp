@@ -141,7 +141,36 @@ Meeting meeting_of(Reduction op, const Array& array, const ReduceCall& call) {
     return falling ? Meeting::rising : Meeting::any;
 }
 
-Ready prepare(Reduction op, const Array& array, const ReduceCall& call) {
+// The same result for less work: integers have no NaN to skip, and the greater of two bools is that
+// any is true, which one element may decide.
+Reduction simpler(Reduction op, const Array& array, const ReduceCall& call) {
+    const Kind kind = row(array.dtype()).kind;
+    if (kind == Kind::floating || kind == Kind::complex)
+        return op;
+    const bool plain = kind == Kind::boolean && call.where == nullptr && !call.initial &&
+                       !call.dtype && call.out == nullptr && array.size() > 0;
+    switch (op) {
+    case Reduction::nansum:
+        return Reduction::sum;
+    case Reduction::nanprod:
+        return Reduction::prod;
+    case Reduction::nanargmax:
+        return Reduction::argmax;
+    case Reduction::nanargmin:
+        return Reduction::argmin;
+    case Reduction::max:
+    case Reduction::nanmax:
+        return plain ? Reduction::any : Reduction::max;
+    case Reduction::min:
+    case Reduction::nanmin:
+        return plain ? Reduction::all : Reduction::min;
+    default:
+        return op;
+    }
+}
+
+Ready prepare(Reduction wanted, const Array& array, const ReduceCall& call) {
+    const Reduction op = simpler(wanted, array, call);
     if (op == Reduction::mean && call.where != nullptr)
         return prepare(Reduction::masked_mean, array, call);
     if (call.where != nullptr && call.where->dtype() != DType::boolean)

@@ -15,9 +15,9 @@ enum class Side : std::uint8_t { left, right };
 [[nodiscard]] Array search_sorted(const Array& sorted, const Array& wanted, Side side,
                                   const Array* sorter, OnWait on_wait = nullptr);
 // Is each of `wanted` (its dtype and any shape in C order) one of `values`? `invert`: is it none?
-// On a CPU by a table where they are integers that lie near each other, which waits for their range;
-// else by searches in the sorted values; where `wanted` too is sorted (`are_sorted`: both are) they
-// are walked along.
+// On a CPU by a table where they are integers that lie near each other, which waits for their
+// range; else by searches in the sorted values; where `wanted` too is sorted (`are_sorted`: both
+// are) they are walked along.
 [[nodiscard]] Array is_in(const Array& values, bool are_sorted, const Array& wanted, bool invert,
                           OnWait on_wait = nullptr);
 

@@ -91,7 +91,8 @@ TEST(SortPlan, Describes) {
               "split rows | 4 digits of 8 bits, 17477 blocks a row of 7680 elements each");
     EXPECT_EQ(describe(plan(7, 5000)), "whole rows | 4 digits of 8 bits, 20 values a thread");
     EXPECT_EQ(describe(plan(1000, 50)), "short rows | merged, 40 rows a block");
-    EXPECT_EQ(describe(plan(9, 1 << 20, 4, Target::cpu)), "whole rows | from the leading digits down, 1 row a block");
+    EXPECT_EQ(describe(plan(9, 1 << 20, 4, Target::cpu)),
+              "whole rows | from the leading digits down, 1 row a block");
 }
 
 } // namespace

@@ -284,7 +284,14 @@ BY_SIZE = frozenset((
 ))  # fmt: skip
 
 # Reads of these are what asking for values on a GPU takes, where the CPU's may be fewer or none.
-BOUNDED = BY_SIZE | {"from_dlpack", "isin, integers", "place", "polymul", "mask_indices", "average, weighted"}
+BOUNDED = BY_SIZE | {
+    "from_dlpack",
+    "isin, integers",
+    "place",
+    "polymul",
+    "mask_indices",
+    "average, weighted",
+}
 
 # Functions of the host, by what they are for: their work is the host's, and values come and go whole.
 ON_THE_HOST = frozenset((

@@ -182,6 +182,15 @@ def test_files(device, tmp_path, make):
     x.tofile(tmp_path / "a.bin")
     agree(quern.fromfile(tmp_path / "a.bin", "f"), a.ravel())
     agree(quern.frombuffer(x.tobytes(), "f"), a.ravel())
+    room = bytearray(x.tobytes())
+    view = quern.frombuffer(room, "f")
+    if device.is_cpu:
+        view[0] = 9
+        assert np.frombuffer(room, "f")[0] == 9
+        with pytest.raises(ValueError, match="read-only"):
+            quern.frombuffer(bytes(8), "f")[0] = 1
+    agree(quern.frombuffer(b"x" * 17, "i4", offset=1), np.frombuffer(b"x" * 16, "i4"))
+    agree(quern.frombuffer(x.tobytes(), ">i2"), np.frombuffer(x.tobytes(), ">i2").astype("i2"))
     agree(quern.fromstring("1 2 3", sep=" "), np.array([1.0, 2, 3]))
     agree(quern.fromiter((k * k for k in range(4)), int), np.array([0, 1, 4, 9]))
     np.testing.assert_array_equal(pickle.loads(x.dumps()), a)

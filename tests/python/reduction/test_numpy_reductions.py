@@ -330,3 +330,20 @@ def test_places_of_the_worst_values(device):
                         assert int(found) == getattr(np, name)(view(values))
     lowest = np.full(3000, -128, "int8")
     assert int(quern.argmax(quern.asarray(lowest))) == 0
+
+
+@pytest.mark.parametrize("letter", "?bBhHiIqQ")
+def test_integers_have_no_nan(device, letter):
+    """Then the forms that skip it do what the others do, and extremes of bools are truths."""
+    random = np.random.default_rng(21)
+    for x in (random.integers(0, 2, (50, 60)), np.ones((50, 60)), np.zeros((50, 60))):
+        x = x.astype(letter)
+        a = quern.asarray(x)
+        names = ["nanmax", "nanmin", "nansum", "nanprod", "max", "min", "nanargmax", "nanargmin"]
+        for name, axis in itertools.product(names, (None, 0, 1)):
+            found, wanted = getattr(quern, name)(a, axis), np.asarray(getattr(np, name)(x, axis))
+            np.testing.assert_array_equal(found.get(), wanted)
+            assert found.dtype == wanted.dtype
+    for name in ("max", "nanmin"):
+        with pytest.raises(ValueError, match="zero-size"):
+            getattr(quern, name)(quern.zeros(0, letter))

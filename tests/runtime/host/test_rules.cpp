@@ -183,6 +183,26 @@ TEST_P(DriverRules, LargeCopiesAreWhole) {
     EXPECT_EQ(api.cuMemFree(b), CUDA_SUCCESS);
 }
 
+TEST_P(DriverRules, CopiesToAnyPlaceOfAPage) {
+    constexpr std::size_t bytes = 5003, page = 4096;
+    std::vector<unsigned char> from(bytes), to(bytes + 2);
+    for (std::size_t i = 0; i < bytes; ++i)
+        from[i] = static_cast<unsigned char>(i * 31 + i / 251);
+    CUdeviceptr a = 0;
+    ASSERT_EQ(api.cuMemAlloc(&a, 8 * page), CUDA_SUCCESS);
+    const CUdeviceptr source = (a + page - 1) / page * page, target = source + 2 * page;
+    ASSERT_EQ(api.cuMemcpyHtoD(source, from.data(), bytes), CUDA_SUCCESS);
+    for (std::size_t behind = 1; behind <= 17; ++behind) {
+        ASSERT_EQ(api.cuMemsetD8(target, 0xee, 3 * page), CUDA_SUCCESS);
+        EXPECT_EQ(api.cuMemcpyDtoD(target + behind, source, bytes), CUDA_SUCCESS);
+        EXPECT_EQ(api.cuMemcpyDtoH(to.data(), target + behind - 1, bytes + 2), CUDA_SUCCESS);
+        EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin() + 1)) << behind;
+        EXPECT_EQ(to.front(), 0xee);
+        EXPECT_EQ(to.back(), 0xee);
+    }
+    EXPECT_EQ(api.cuMemFree(a), CUDA_SUCCESS);
+}
+
 TEST_P(DriverRules, TwoDimensionalCopies) {
     std::vector<char> from(8 * 5), to(4 * 3, 'z');
     for (std::size_t i = 0; i < from.size(); ++i)

@@ -1,4 +1,5 @@
-// The driver's header, for programs that include it beside their kernels: the integers it brings along and its handles.
+// The driver's header, for programs that include it beside their kernels: the integers it brings
+// along and its handles.
 #pragma once
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// __nv_bfloat16 and __nv_bfloat162 with NVIDIA's names. Arithmetic rounds once, to nearest even, as the GPU's does.
+// __nv_bfloat16 and __nv_bfloat162 with NVIDIA's names. Arithmetic rounds once, to nearest even, as
+// the GPU's does.
 #pragma once
 #include "cuda_fp16.h"
 #define __CUDA_BF16_TYPES_EXIST__

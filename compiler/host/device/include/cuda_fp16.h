@@ -1,4 +1,5 @@
-// __half and __half2 with NVIDIA's names. Arithmetic rounds once, to nearest even, as the GPU's does.
+// __half and __half2 with NVIDIA's names. Arithmetic rounds once, to nearest even, as the GPU's
+// does.
 #pragma once
 #define __CUDA_FP16_TYPES_EXIST__
 #define __CUDA_FP16_H__

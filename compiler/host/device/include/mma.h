@@ -1,4 +1,5 @@
-// Warp matrix operations, by name only: a kernel that reaches one is refused. There are no tensor cores here.
+// Warp matrix operations, by name only: a kernel that reaches one is refused. There are no tensor
+// cores here.
 #pragma once
 #include "cuda_bf16.h"
 #define __quern_tensor __attribute__((device, error("tensor cores exist on NVIDIA GPUs only")))
@@ -41,7 +42,8 @@ template <class... A> __quern_tensor void mma_sync(A&&...);
 template <class... A> __quern_tensor void bmma_sync(A&&...);
 __quern_fn float __float_to_tf32(float x) {
     const unsigned bits = __float_as_uint(x);
-    return x != x ? x : __uint_as_float((bits + 0x1000u) & ~0x1fffu); // to nearest, ties away from zero
+    return x != x ? x
+                  : __uint_as_float((bits + 0x1000u) & ~0x1fffu); // to nearest, ties away from zero
 }
 } // namespace wmma
 } // namespace nvcuda

@@ -8,15 +8,15 @@ namespace cooperative_groups {
 namespace __quern {
 
 // The number of a reduction that a warp does at once (barriers.cuh), 0 for what it cannot.
-template <class T, class Op>
-inline constexpr int at_once = !same<T, int> && !same<T, unsigned> ? 0
-                               : same<Op, plus<T>>                 ? 4
-                               : same<Op, less<T>>                 ? (same<T, int> ? 7 : 5)
-                               : same<Op, greater<T>>              ? (same<T, int> ? 8 : 6)
-                               : same<Op, bit_and<T>>              ? 9
-                               : same<Op, bit_or<T>>               ? 10
-                               : same<Op, bit_xor<T>>              ? 11
-                                                                   : 0;
+template <class T, class Op> inline constexpr int at_once =
+    !same<T, int> && !same<T, unsigned> ? 0
+    : same<Op, plus<T>>                 ? 4
+    : same<Op, less<T>>                 ? (same<T, int> ? 7 : 5)
+    : same<Op, greater<T>>              ? (same<T, int> ? 8 : 6)
+    : same<Op, bit_and<T>>              ? 9
+    : same<Op, bit_or<T>>               ? 10
+    : same<Op, bit_xor<T>>              ? 11
+                                        : 0;
 
 template <unsigned Size, class Parent, class T, class Op>
 __quern_fn T reduce_in(const thread_block_tile<Size, Parent>& group, T value, Op& op) {

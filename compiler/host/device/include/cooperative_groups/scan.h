@@ -1,4 +1,5 @@
-// cooperative_groups::inclusive_scan and exclusive_scan: what the threads of lower rank have, with or without one's own.
+// cooperative_groups::inclusive_scan and exclusive_scan: what the threads of lower rank have, with
+// or without one's own.
 #pragma once
 #include <cooperative_groups.h>
 #include <cooperative_groups/quern/functional.h>
@@ -7,7 +8,8 @@ namespace cooperative_groups {
 namespace __quern {
 
 // Works for every group within one warp: each knows its neighbours by rank.
-template <class Group, class T, class Op> __quern_fn T scan_in(const Group& group, T value, Op& op) {
+template <class Group, class T, class Op>
+__quern_fn T scan_in(const Group& group, T value, Op& op) {
     const unsigned rank = group.thread_rank(), size = group.num_threads();
     for (unsigned step = 1; step < size; step *= 2) {
         const T before = group.shfl_up(value, step);
@@ -66,7 +68,8 @@ __quern_fn T scan(const thread_block_tile<Size, Parent>& group, T value, Op& op)
     }
 }
 
-// The last thread of the group adds the whole to the variable; what it held comes first in everybody's result.
+// The last thread of the group adds the whole to the variable; what it held comes first in
+// everybody's result.
 template <bool Exclusive, class Group, class Atomic, class T, class Op>
 __quern_fn T scan_update(const Group& group, Atomic& variable, T value, Op& op) {
     const T scanned = scan<false>(group, value, op);
@@ -84,24 +87,27 @@ __quern_fn T scan_update(const Group& group, Atomic& variable, T value, Op& op) 
 
 } // namespace __quern
 
-#define __quern_scan(N, EXCLUSIVE)                                                                                     \
-    template <class Group, class T, class Op>                                                                          \
-    __quern_fn auto N(const Group& group, T&& value, Op&& op) -> decltype(op(value, value)) {                          \
-        static_assert(__quern::same<__quern::bare_t<T>, __quern::bare_t<decltype(op(value, value))>>,                  \
-                      "the operation gives the type that it takes");                                                   \
-        return __quern::scan<EXCLUSIVE>(group, static_cast<__quern::bare_t<T>>(value), op);                            \
-    }                                                                                                                  \
-    template <class Group, class T> __quern_fn __quern::bare_t<T> N(const Group& group, T&& value) {                   \
-        return N(group, value, plus<__quern::bare_t<T>>());                                                            \
-    }                                                                                                                  \
-    template <class Group, class Atomic, class T, class Op>                                                            \
-    __quern_fn auto N##_update(const Group& group, Atomic&& variable, T&& value, Op&& op)                              \
-        -> decltype(op(value, value)) {                                                                                \
-        return __quern::scan_update<EXCLUSIVE>(group, variable, static_cast<__quern::bare_t<T>>(value), op);           \
-    }                                                                                                                  \
-    template <class Group, class Atomic, class T>                                                                      \
-    __quern_fn __quern::bare_t<T> N##_update(const Group& group, Atomic&& variable, T&& value) {                       \
-        return N##_update(group, variable, value, plus<__quern::bare_t<T>>());                                         \
+#define __quern_scan(N, EXCLUSIVE)                                                                 \
+    template <class Group, class T, class Op>                                                      \
+    __quern_fn auto N(const Group& group, T&& value, Op&& op)->decltype(op(value, value)) {        \
+        static_assert(                                                                             \
+            __quern::same<__quern::bare_t<T>, __quern::bare_t<decltype(op(value, value))>>,        \
+            "the operation gives the type that it takes");                                         \
+        return __quern::scan<EXCLUSIVE>(group, static_cast<__quern::bare_t<T>>(value), op);        \
+    }                                                                                              \
+    template <class Group, class T>                                                                \
+    __quern_fn __quern::bare_t<T> N(const Group& group, T&& value) {                               \
+        return N(group, value, plus<__quern::bare_t<T>>());                                        \
+    }                                                                                              \
+    template <class Group, class Atomic, class T, class Op>                                        \
+    __quern_fn auto N##_update(const Group& group, Atomic&& variable, T&& value, Op&& op)          \
+        ->decltype(op(value, value)) {                                                             \
+        return __quern::scan_update<EXCLUSIVE>(group, variable,                                    \
+                                               static_cast<__quern::bare_t<T>>(value), op);        \
+    }                                                                                              \
+    template <class Group, class Atomic, class T>                                                  \
+    __quern_fn __quern::bare_t<T> N##_update(const Group& group, Atomic&& variable, T&& value) {   \
+        return N##_update(group, variable, value, plus<__quern::bare_t<T>>());                     \
     }
 __quern_scan(inclusive_scan, false) __quern_scan(exclusive_scan, true)
 #undef __quern_scan

@@ -10,7 +10,9 @@ class coalesced_group : public thread_group {
   public:
     __quern_member unsigned size() const { return num_threads(); }
     __quern_member unsigned num_threads() const { return (unsigned)__popc(mask_); }
-    __quern_member unsigned thread_rank() const { return (unsigned)__popc(mask_ & __quern::lanes_below()); }
+    __quern_member unsigned thread_rank() const {
+        return (unsigned)__popc(mask_ & __quern::lanes_below());
+    }
     __quern_member unsigned meta_group_rank() const { return meta_rank_; }
     __quern_member unsigned meta_group_size() const { return meta_count_; }
     __quern_member void sync() const { __syncwarp(mask_); }
@@ -23,7 +25,8 @@ class coalesced_group : public thread_group {
         const unsigned rank = thread_rank();
         return read<T>(value, (unsigned)delta <= rank ? rank - (unsigned)delta : rank);
     }
-    template <class T> __quern_member __quern::bare_t<T> shfl_down(T&& value, unsigned delta) const {
+    template <class T>
+    __quern_member __quern::bare_t<T> shfl_down(T&& value, unsigned delta) const {
         const unsigned rank = thread_rank();
         return read<T>(value, delta < num_threads() - rank ? rank + delta : rank);
     }
@@ -66,7 +69,9 @@ class coalesced_group : public thread_group {
 struct lanes_of {
     static __quern_member unsigned mask(const coalesced_group& group) { return group.mask_; }
     template <unsigned Size, class Parent>
-    static __quern_member unsigned mask(const thread_block_tile<Size, Parent>& group) { return group.mask(); }
+    static __quern_member unsigned mask(const thread_block_tile<Size, Parent>& group) {
+        return group.mask();
+    }
     static __quern_member coalesced_group group(unsigned mask, unsigned rank, unsigned count) {
         return coalesced_group(mask, rank, count);
     }

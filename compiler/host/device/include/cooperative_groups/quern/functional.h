@@ -25,9 +25,9 @@ template <class T> struct bit_xor {
 
 namespace __quern {
 
-template <class T>
-inline constexpr bool whole = same<T, int> || same<T, unsigned> || same<T, long> || same<T, unsigned long> ||
-                              same<T, long long> || same<T, unsigned long long>;
+template <class T> inline constexpr bool whole = same<T, int> || same<T, unsigned> ||
+                                                 same<T, long> || same<T, unsigned long> ||
+                                                 same<T, long long> || same<T, unsigned long long>;
 
 // What the variable held before.
 template <class Atomic, class T, class Op> __quern_fn T update(Atomic& variable, T value, Op op) {

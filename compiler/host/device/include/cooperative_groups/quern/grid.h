@@ -9,10 +9,14 @@ class grid_group : public thread_group {
     using arrival_token = unsigned;
     __quern_member bool is_valid() const { return __quern_sync_grid_allowed() != 0; }
     __quern_member void sync() const { __quern_sync_grid(); }
-    __quern_member arrival_token barrier_arrive() const { return 0; } // the barrier is kept where they wait
+    __quern_member arrival_token barrier_arrive() const {
+        return 0;
+    } // the barrier is kept where they wait
     __quern_member void barrier_wait(arrival_token&&) const { __quern_sync_grid(); }
     static __quern_member unsigned long long size() { return num_threads(); }
-    static __quern_member unsigned long long num_threads() { return num_blocks() * __quern::block_threads(); }
+    static __quern_member unsigned long long num_threads() {
+        return num_blocks() * __quern::block_threads();
+    }
     static __quern_member unsigned long long thread_rank() {
         return block_rank() * __quern::block_threads() + __quern::block_thread();
     }

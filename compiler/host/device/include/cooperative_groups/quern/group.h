@@ -1,4 +1,5 @@
-// What every group has, the thread block, and how lanes of a warp hand values of any type to each other.
+// What every group has, the thread block, and how lanes of a warp hand values of any type to each
+// other.
 #pragma once
 
 namespace cooperative_groups {
@@ -18,7 +19,9 @@ template <class A, class B> inline constexpr bool same = false;
 template <class A> inline constexpr bool same<A, A> = true;
 
 __quern_fn unsigned block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
-__quern_fn unsigned block_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+__quern_fn unsigned block_thread() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
 __quern_fn unsigned lanes_below() { return (1u << __quern_lane()) - 1u; }
 
 // The lane of `mask` that `rank` others come before; 31 where there are no so many.
@@ -73,7 +76,8 @@ class thread_group {
         : kind_(kind::lanes), mask_(mask), meta_rank_(rank), meta_count_(count) {}
 
     kind kind_;
-    unsigned mask_ = 0, meta_rank_ = 0, meta_count_ = 1; // of lanes: who they are, which of how many parts
+    unsigned mask_ = 0, meta_rank_ = 0,
+             meta_count_ = 1; // of lanes: who they are, which of how many parts
     friend thread_group tiled_partition(const thread_group& parent, unsigned size);
 };
 
@@ -98,10 +102,12 @@ class thread_block : public thread_group {
 __quern_member thread_block this_thread_block() { return {}; }
 
 template <class Group> __quern_fn void sync(const Group& group) { group.sync(); }
-template <class Group> __quern_fn auto thread_rank(const Group& group) -> decltype(group.thread_rank()) {
+template <class Group> __quern_fn auto thread_rank(const Group& group)
+    -> decltype(group.thread_rank()) {
     return group.thread_rank();
 }
-template <class Group> __quern_fn auto group_size(const Group& group) -> decltype(group.num_threads()) {
+template <class Group> __quern_fn auto group_size(const Group& group)
+    -> decltype(group.num_threads()) {
     return group.num_threads();
 }
 

@@ -1,5 +1,5 @@
-// Tiles of 64, 128, 256 or 512 threads: whole warps that meet at a named barrier and leave what they found in shared
-// memory.
+// Tiles of 64, 128, 256 or 512 threads: whole warps that meet at a named barrier and leave what
+// they found in shared memory.
 #pragma once
 #include <cooperative_groups/quern/tile.h>
 
@@ -14,7 +14,9 @@ __quern_fn thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) {
 
 namespace __quern {
 
-struct large_tile_memory { unsigned long long of_warp[32]; };
+struct large_tile_memory {
+    unsigned long long of_warp[32];
+};
 __quern_member large_tile_memory& tile_memory() {
     static __shared__ large_tile_memory memory;
     return memory;
@@ -55,13 +57,15 @@ template <unsigned Size> class large_tile {
     template <class T, class Op> __quern_member T combine(const T& of_warp, Op op) const {
         T values[warps];
         exchange(of_warp, 0, values);
-        for (unsigned step = warps / 2; step != 0; step /= 2) // as lanes do that exchange with lane ^ step
+        for (unsigned step = warps / 2; step != 0;
+             step /= 2) // as lanes do that exchange with lane ^ step
             for (unsigned i = 0; i < step; ++i)
                 values[i] = op(values[i], values[i + step]);
         return values[0];
     }
     // `value` of one lane of each warp, for every thread of the tile.
-    template <class T> __quern_member void exchange(const T& value, unsigned lane, T (&values)[warps]) const {
+    template <class T>
+    __quern_member void exchange(const T& value, unsigned lane, T (&values)[warps]) const {
         if (__quern_lane() == lane)
             put(thread_rank() / 32, value);
         sync();
@@ -71,7 +75,8 @@ template <unsigned Size> class large_tile {
     }
 
   protected:
-    __quern_member large_tile(unsigned rank, unsigned count) : meta_rank_(rank), meta_count_(count) {}
+    __quern_member large_tile(unsigned rank, unsigned count)
+        : meta_rank_(rank), meta_count_(count) {}
 
   private:
     static __quern_member unsigned long long* memory_of(unsigned warp) {
@@ -79,7 +84,8 @@ template <unsigned Size> class large_tile {
     }
     template <class T> static __quern_member void put(unsigned warp, const T& value) {
         static_assert(__is_trivially_copyable(T) && sizeof(T) <= 8,
-                      "a tile of more than 32 threads exchanges trivially copyable values of at most 8 bytes");
+                      "a tile of more than 32 threads exchanges trivially copyable values of at "
+                      "most 8 bytes");
         __builtin_memcpy(memory_of(warp), &value, sizeof(T));
     }
     template <class T> static __quern_member T get(unsigned warp) {

@@ -6,7 +6,8 @@
 
 namespace cooperative_groups {
 
-template <unsigned Size> __quern_fn thread_block_tile<Size, thread_block> tiled_partition(const thread_block& parent) {
+template <unsigned Size>
+__quern_fn thread_block_tile<Size, thread_block> tiled_partition(const thread_block& parent) {
     return __quern_tiles::cut<Size>(parent);
 }
 template <unsigned Size, unsigned ParentSize, class Grandparent>
@@ -21,8 +22,10 @@ __quern_member coalesced_group tiled_partition(const coalesced_group& parent, un
 }
 __quern_member thread_group tiled_partition(const thread_group& parent, unsigned size) {
     if (parent.kind_ == thread_group::kind::lanes)
-        return tiled_partition(lanes_of::group(parent.mask_, parent.meta_rank_, parent.meta_count_), size);
-    if (parent.kind_ != thread_group::kind::block || size == 0 || size > 32 || (size & (size - 1)) != 0)
+        return tiled_partition(lanes_of::group(parent.mask_, parent.meta_rank_, parent.meta_count_),
+                               size);
+    if (parent.kind_ != thread_group::kind::block || size == 0 || size > 32 ||
+        (size & (size - 1)) != 0)
         __trap();
     const unsigned threads = thread_block::num_threads(), rank = thread_block::thread_rank();
     const unsigned left = threads - (rank & ~(size - 1)), count = left < size ? left : size;
@@ -66,15 +69,18 @@ __quern_fn coalesced_group binary_partition(const coalesced_group& parent, bool 
     return __quern::split(lanes_of::mask(parent), predicate);
 }
 template <unsigned Size, class Parent>
-__quern_fn coalesced_group binary_partition(const thread_block_tile<Size, Parent>& parent, bool predicate) {
+__quern_fn coalesced_group binary_partition(const thread_block_tile<Size, Parent>& parent,
+                                            bool predicate) {
     static_assert(Size <= 32, "binary_partition takes tiles of at most 32 threads");
     return __quern::split(lanes_of::mask(parent), predicate);
 }
-template <class T> __quern_fn coalesced_group labeled_partition(const coalesced_group& parent, T value) {
+template <class T>
+__quern_fn coalesced_group labeled_partition(const coalesced_group& parent, T value) {
     return __quern::cut_by(parent, value);
 }
 template <class T, unsigned Size, class Parent>
-__quern_fn coalesced_group labeled_partition(const thread_block_tile<Size, Parent>& parent, T value) {
+__quern_fn coalesced_group labeled_partition(const thread_block_tile<Size, Parent>& parent,
+                                             T value) {
     static_assert(Size <= 32, "labeled_partition takes tiles of at most 32 threads");
     return __quern::cut_by(parent, value);
 }

@@ -30,7 +30,9 @@ template <unsigned Size> class tile : public thread_group {
     }
     __quern_member int any(int predicate) const { return __any_sync(mask(), predicate); }
     __quern_member int all(int predicate) const { return __all_sync(mask(), predicate); }
-    __quern_member unsigned ballot(int predicate) const { return own(__ballot_sync(mask(), predicate)); }
+    __quern_member unsigned ballot(int predicate) const {
+        return own(__ballot_sync(mask(), predicate));
+    }
     template <class T> __quern_member unsigned match_any(T value) const {
         return own(__match_any_sync(mask(), value));
     }
@@ -58,7 +60,8 @@ template <unsigned Size> struct tile_kind<Size, true> { using type = large_tile<
 } // namespace __quern
 
 // Parent is the type of the group that was cut, void where nobody asks.
-template <unsigned Size, class Parent = void> class thread_block_tile : public __quern::tile_kind<Size>::type {
+template <unsigned Size, class Parent = void> class thread_block_tile
+    : public __quern::tile_kind<Size>::type {
     using base = typename __quern::tile_kind<Size>::type;
 
   public:
@@ -71,7 +74,8 @@ template <unsigned Size, class Parent = void> class thread_block_tile : public _
 };
 
 struct __quern_tiles {
-    template <unsigned Size, class Parent> static __quern_member thread_block_tile<Size, Parent> cut(const Parent& parent) {
+    template <unsigned Size, class Parent>
+    static __quern_member thread_block_tile<Size, Parent> cut(const Parent& parent) {
         const unsigned count = (unsigned)parent.num_threads();
         return {(unsigned)parent.thread_rank() / Size, (count + Size - 1) / Size};
     }
