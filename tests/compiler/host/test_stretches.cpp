@@ -135,7 +135,7 @@ TEST_P(Stretches, BlocksThatStrideWithSharedMemory) {
 }
 
 // Blocks that run as one row: the round in which threads part lies anywhere in it, and n anywhere
-// up to the counter's end, where the next index would wrap.
+// up to shortly before the counter's end.
 TEST_P(Stretches, GridStridesInLongRows) {
     const DriverProgram program(
         source(R"(extern "C" __global__ void fill(unsigned char* y, int first, int n, int step) {
@@ -172,6 +172,39 @@ TEST_P(Stretches, GridStridesInLongRows) {
         for (unsigned k = 0; k < z.size(); ++k)
             ASSERT_EQ(z[k], k ^ 0x55U);
     }
+}
+
+// Counters that go to their type's end: one step more would come round to 0.
+TEST_P(Stretches, GridStridesToTheEndOfTheCounter) {
+    const DriverProgram program(source(
+        R"(extern "C" __global__ void mark(unsigned char* y, unsigned first, unsigned n, unsigned step) {
+        unsigned i = first + blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        for (;;) {
+            y[i - first] += 1 + i % 7;
+            if (n - i <= step) break;
+            i += step;
+        }
+    })"));
+    std::mt19937 engine(8);
+    const auto draw = [&](unsigned most) {
+        return std::uniform_int_distribution<unsigned>(0, most)(engine);
+    };
+    for (const unsigned threads : {33U, 64U, 256U})
+        for (const unsigned blocks : {1U, 5U, 70U})
+            for (unsigned launch = 0; launch < 6; ++launch) {
+                const unsigned all = blocks * threads, step = all + (launch % 2 ? draw(8) : 0);
+                const unsigned count = all + draw(3 * all), n = 0xffffffffU - launch / 4;
+                const unsigned first = n - count;
+                std::vector<unsigned char> y(count), expected(y);
+                for (unsigned k = 0; k < count; ++k)
+                    if (k % step < all)
+                        expected[k] = static_cast<unsigned char>(1 + (first + k) % 7);
+                ASSERT_EQ(
+                    program.launch("mark", {{blocks}, {threads}, 0}, y.data(), first, n, step),
+                    CUDA_SUCCESS);
+                ASSERT_EQ(y, expected) << blocks << " x " << threads << ", " << count;
+            }
 }
 
 // Nobody else is there while a block counts in its shared memory: whatever the operation.

@@ -222,5 +222,20 @@ TEST(ScanPlan, RoomHoldsEveryTotal) {
     EXPECT_EQ(scan_room(planned(dense({16 * k, 16 * k}), dense({16 * k, 16 * k}), 0), 4).bytes, 0);
 }
 
+TEST(ScanPlan, RoomOnACpuIsAWordForEachTileAndWhatTheTilesHave) {
+    ScanRequest request;
+    request.target = Target::cpu;
+    request.force_split = 3;
+    for (const auto& [shape, axis] :
+         std::vector<std::pair<Shape, int>>{{{16 * m}, 0}, {{m, 16}, 0}, {{5, 300 * k}, 1}}) {
+        const ScanPlan plan = planned(dense(shape), dense(shape), axis, request);
+        ASSERT_TRUE(plan.layout.split);
+        const ScanRoom room = scan_room(plan, 8);
+        EXPECT_EQ(room.cleared, 64 + (plan.units + 15) / 16 * 64);
+        EXPECT_EQ(room.bytes, room.cleared + plan.values * 8);
+        EXPECT_GE(plan.values, plan.units);
+    }
+}
+
 } // namespace
 } // namespace quern
