@@ -1,5 +1,6 @@
 // Threads of a block change places only where they wait: no operation is ever interrupted.
 #include "compiler/host/own_atomics.h"
+#include "compiler/host/preserved.h"
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
@@ -36,11 +37,7 @@ llvm::PreservedAnalyses PlainOwnAtomics::run(llvm::Function& function,
                  swap && is_in_arena(swap->getPointerOperand()))
             changed |= llvm::lowerAtomicCmpXchgInst(swap);
     }
-    if (!changed)
-        return llvm::PreservedAnalyses::all();
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
+    return branches_kept(changed);
 }
 
 } // namespace quern::host

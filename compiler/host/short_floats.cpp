@@ -1,5 +1,6 @@
 // Every half and every bfloat16 is a float, so nothing changes.
 #include "compiler/host/short_floats.h"
+#include "compiler/host/preserved.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 
@@ -21,11 +22,7 @@ llvm::PreservedAnalyses CompareInFloat::run(llvm::Function& function,
             operand.set(build.CreateFPExt(operand, wide));
         changed = true;
     }
-    if (!changed)
-        return llvm::PreservedAnalyses::all();
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
+    return branches_kept(changed);
 }
 
 } // namespace quern::host

@@ -6,7 +6,6 @@
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/dlpack_abi.h"
-#include "runtime/device/waits.h"
 
 #include <memory>
 #include <vector>
@@ -97,8 +96,7 @@ void order_for_consumer(const Array& array, const py::object& stream) {
     if (device.is_cpu()) {
         if (!stream.is_none() && stream.cast<long long>() != -1)
             throw ValueError("__dlpack__(): an array on the CPU takes no stream");
-        check_may_wait();
-        return wait_for(device, ours);
+        return wait_for_writes(array);
     }
     const long long number = stream.is_none() ? 1 : stream.cast<long long>();
     if (number == -1)

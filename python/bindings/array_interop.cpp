@@ -9,7 +9,6 @@
 #include "python/bindings/bind_stream.h"
 #include "runtime/array/views.h"
 #include "runtime/device/faults.h"
-#include "runtime/device/waits.h"
 #include "runtime/driver/check.h"
 
 #include <memory>
@@ -129,11 +128,6 @@ std::optional<py::dict> find_interface(PyObject* object, const char* name) {
         throw py::error_already_set();
     PyErr_Clear();
     return std::nullopt;
-}
-
-void wait_for_writes(const Array& array) {
-    check_may_wait();
-    wait_for(array.device(), current_stream(array.device()));
 }
 
 py::dict interface_of(const Array& array) {

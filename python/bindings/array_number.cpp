@@ -2,8 +2,6 @@
 #include "python/bindings/array_number.h"
 
 #include "python/bindings/array_parts.h"
-#include "runtime/device/waits.h"
-#include "runtime/stream/stream.h"
 
 #include <cstring>
 
@@ -13,8 +11,7 @@ namespace quern::python {
 namespace {
 
 template <class T> T read(const Array& array) {
-    check_may_wait();
-    wait_for(array.device(), current_stream(array.device()));
+    wait_for_writes(array);
     T value;
     std::memcpy(&value, reinterpret_cast<const void*>(array.address()), sizeof value);
     return value;

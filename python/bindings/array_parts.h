@@ -42,6 +42,9 @@ void upload(const Array& target, const pybind11::array& source, CUstream stream)
 [[nodiscard]] pybind11::array readable(const Array& array, CUstream stream);
 // Waits for what a stream holds, without the interpreter's lock.
 void wait_for(const Device& device, CUstream stream);
+// The same for what the current stream writes to an array that is to be read where it lies, if the
+// thread may wait (runtime/device/waits.h).
+void wait_for_writes(const Array& array);
 // target[...] = value for whatever a person may write there.
 void assign(const Array& target, pybind11::handle value, CUstream stream);
 

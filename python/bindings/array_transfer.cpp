@@ -3,7 +3,6 @@
 // and a kernel of ours rearranges them.
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
-#include "python/bindings/array_number.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_output.h"
@@ -134,6 +133,11 @@ void wait_for(const Device& device, CUstream stream) {
     check(device.api(), device.api().cuStreamSynchronize(stream), "wait for a stream of ",
           device.name());
     throw_fault(device);
+}
+
+void wait_for_writes(const Array& array) {
+    check_may_wait();
+    wait_for(array.device(), current_stream(array.device()));
 }
 
 py::array host_view(const Array& array, py::handle owner) {

@@ -57,12 +57,8 @@ KERNEL saxpy_stride(GLOBAL const float* x, GLOBAL float* y, float a, int n) {
     for (int i = BX * WIDE + TX; i < n; i += GRID * WIDE) y[i] = a * x[i] + y[i];
 }
 """
-DOT_STRIDE = r"""
-KERNEL dot_stride(GLOBAL const float* x, GLOBAL const float* y, GLOBAL float* sums, int n) {
-    LOCAL float kept[256];
-    float sum = 0;
-    for (int i = BX * 256 + TX; i < n; i += GRID * 256) sum += x[i] * y[i];
-    kept[TX] = sum;
+# What the threads of a block have kept is summed, half by half.
+MEET = r"""
     BARRIER;
     for (int step = 128; step > 0; step /= 2) {
         if (TX < step) kept[TX] += kept[TX + step];
@@ -71,6 +67,16 @@ KERNEL dot_stride(GLOBAL const float* x, GLOBAL const float* y, GLOBAL float* su
     if (TX == 0) sums[BX] = kept[0];
 }
 """
+DOT_STRIDE = (
+    r"""
+KERNEL dot_stride(GLOBAL const float* x, GLOBAL const float* y, GLOBAL float* sums, int n) {
+    LOCAL float kept[256];
+    float sum = 0;
+    for (int i = BX * 256 + TX; i < n; i += GRID * 256) sum += x[i] * y[i];
+    kept[TX] = sum;
+"""
+    + MEET
+)
 HISTOGRAM_STRIDE = r"""
 KERNEL histogram_stride(GLOBAL const unsigned char* x, GLOBAL int* counts, int n) {
     LOCAL int own[256];
@@ -105,33 +111,25 @@ KERNEL tiled(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* c, int 
     c[i * n + j] = sum;
 }
 """
-TREE = r"""
+TREE = (
+    r"""
 KERNEL tree(GLOBAL const float* x, GLOBAL float* sums) {
     LOCAL float kept[256];
     int i = BX * 512 + TX;
     kept[TX] = x[i] + x[i + 256];
-    BARRIER;
-    for (int step = 128; step > 0; step /= 2) {
-        if (TX < step) kept[TX] += kept[TX + step];
-        BARRIER;
-    }
-    if (TX == 0) sums[BX] = kept[0];
-}
 """
-TREE_STRIDE = r"""
+    + MEET
+)
+TREE_STRIDE = (
+    r"""
 KERNEL tree_stride(GLOBAL const float* x, GLOBAL float* sums, int n) {
     LOCAL float kept[256];
     float sum = 0;
     for (int i = BX * 256 + TX; i < n; i += GRID * 256) sum += x[i];
     kept[TX] = sum;
-    BARRIER;
-    for (int step = 128; step > 0; step /= 2) {
-        if (TX < step) kept[TX] += kept[TX + step];
-        BARRIER;
-    }
-    if (TX == 0) sums[BX] = kept[0];
-}
 """
+    + MEET
+)
 # A barrier and a read of shared memory, `rounds` times.
 BARRIERS = r"""
 KERNEL barriers(GLOBAL const float* x, GLOBAL float* y, int rounds) {
