@@ -86,7 +86,7 @@ inline constexpr std::uint8_t host_thread_done = 255; // its state after the las
 inline constexpr std::uint8_t host_see_states = 254;
 inline constexpr std::uint32_t host_most_regions = 200;
 inline constexpr std::uint32_t host_most_threads = 1024; // of blocks that run as one, and
-inline constexpr std::uint32_t host_longest_row = 16384; // of those whose threads keep nothing
+inline constexpr std::uint32_t host_longest_row = 65536; // of those whose threads keep nothing
 
 // How blocks side by side along x may run as one.
 enum class HostNeighbours : std::uint32_t {

@@ -38,7 +38,7 @@ std::vector<std::string> kernel_pieces(const KernelSpec& spec, const Signature& 
                 return std::find(needed.begin(), needed.end(), header) != needed.end();
             });
     };
-    std::vector<std::string> pieces = std::move(mains);
+    std::vector<std::string> pieces;
     const auto add = [&](std::string_view piece, bool needed) {
         if (needed)
             pieces.emplace_back(piece);
@@ -47,6 +47,8 @@ std::vector<std::string> kernel_pieces(const KernelSpec& spec, const Signature& 
     add("quern/bfloat16.cuh", has_dtype("quern/bfloat16.cuh") || spec.facts.mentions_bfloat16);
     add("quern/complex.cuh", has_dtype("quern/complex.cuh") || spec.facts.mentions_complex ||
                                  starts_with_any(identifiers, {"thrust"}));
+    pieces.insert(pieces.end(), std::make_move_iterator(mains.begin()), // which know the types
+                  std::make_move_iterator(mains.end()));
     add("quern/carray.cuh", starts_with_any(identifiers, {"CArray"}) ||
                                 std::any_of(spec.params.begin(), spec.params.end(),
                                             [](const Param& p) { return p.raw; }));

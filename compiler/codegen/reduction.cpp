@@ -93,6 +93,9 @@ void ReductionEmitter::nest_struct() {
         case Kind::span:
             out_.line(index_, " span;");
             break;
+        case Kind::together:
+            out_.line(index_, " together;");
+            break;
         case Kind::splits:
             divisor("by_splits");
             break;

@@ -18,10 +18,11 @@ struct ReductionField {
         shift,
         share,
         group_bits,
-        length, // elements along the fastest axis
-        units,  // CPU: tiles * splits
-        run,    // CPU columns: of one output
-        span,   // CPU columns: of a tile
+        length,   // elements along the fastest axis
+        units,    // CPU: tiles * splits
+        run,      // CPU columns: of one output
+        span,     // CPU columns: of a tile
+        together, // CPU columns: rows that are read side by side
         fan,
         splits,      // divisor: three words
         packs,       // divisor by the packs along the fastest axis

@@ -208,7 +208,6 @@ void ReductionEmitter::cpu_column_rows(int count) {
 }
 
 void ReductionEmitter::cpu_columns() {
-    constexpr int rows_together = 4;
     const int n = layout_.kept_ndim;
     const std::string columns =
         join("quern::Columns<", inner_type(), ", ", int{layout_.tile}, "> ");
@@ -234,9 +233,11 @@ void ReductionEmitter::cpu_columns() {
     out_.open("for (int ", own("pass"), " = 0; ", own("pass"), " < ", kind, "::passes; ++",
               own("pass"), ")");
     out_.line("if (", own("pass"), " > 0) ", own("sum"), ".again(", own("count"), ");");
-    out_.open("for (", own("step"), " = ", own("first"), "; ", own("step"), " + ", rows_together,
-              " <= ", own("stop"), "; ", own("step"), " += ", rows_together, ")");
-    cpu_column_rows(rows_together);
+    constexpr int together = reduction_rows_together;
+    out_.open("for (", own("step"), " = ", own("first"), "; ", nest("together"), " == ", together,
+              " && ", own("step"), " + ", together, " <= ", own("stop"), "; ", own("step"),
+              " += ", together, ")");
+    cpu_column_rows(together);
     out_.close();
     out_.open("for (; ", own("step"), " < ", own("stop"), "; ++", own("step"), ")");
     cpu_column_rows(1);

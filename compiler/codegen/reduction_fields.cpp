@@ -35,8 +35,10 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     }
     if (!rows)
         add(Kind::tiles_along);
-    if (!rows && cpu)
+    if (!rows && cpu) {
         add(Kind::span);
+        add(Kind::together);
+    }
     if (layout.runs)
         add(Kind::run);
     for (int d = 0; d < layout.ndim(); ++d)
@@ -87,6 +89,9 @@ std::size_t pack_reduction(const std::vector<ReductionField>& fields, const Redu
             break;
         case Kind::span:
             words.put(plan.span);
+            break;
+        case Kind::together:
+            words.put(plan.together);
             break;
         case Kind::units:
             words.put(plan.tiles * plan.splits);

@@ -4,6 +4,7 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/seldom.h"
 #include "compiler/host/short_floats.h"
+#include "compiler/host/streams.h"
 #include <deque>
 #include <dlfcn.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -335,6 +336,8 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
             passes.addPass(apart());
             passes.addPass(CallsOneAtATime());
         });
+    builder.registerOptimizerEarlyEPCallback(
+        [](llvm::ModulePassManager& passes, auto&&...) { passes.addPass(NarrowStreams()); });
     builder.registerOptimizerLastEPCallback(
         [&](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
             if (!seldom.empty()) {
@@ -356,7 +359,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     if (cpu.has(widest_feature))
         for (auto& function : module)
             if (!function.isDeclaration())
-                function.addFnAttr("prefer-vector-width", "512");
+                function.addFnAttr(vector_width, "512");
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
     if (!quick) // before anything sinks what lift.cpp lifted

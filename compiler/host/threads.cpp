@@ -1,9 +1,11 @@
 // The loops over blocks and threads around each kernel, and its HostKernelInfo. Threads along x are
 // the inner loop: LLVM's vectoriser works on that one. A row whose bounds check holds throughout
-// runs a copy without the check.
+// runs a copy without the check. Where threads know their number in the grid alone, neighbours
+// along x are one long row.
 #include "compiler/host/guard.h"
 #include "compiler/host/own_atomics.h"
 #include "compiler/host/passes.h"
+#include "compiler/host/region_ends.h"
 #include "compiler/host/regions.h"
 #include "compiler/host/simplify.h"
 #include <llvm/IR/IRBuilder.h>
@@ -112,14 +114,15 @@ class Runner {
             place[axis]->addIncoming(starts[axis], entry);
             value(block_at, axis) = place[axis];
         }
+        Value* done = build_.getInt64(1); // blocks
         if (simplifier)
-            emit_rows(*simplifier);
+            done = emit_rows(*simplifier, number);
         else
             emit_plain_threads();
 
-        auto* next = build_.CreateAdd(number, build_.getInt64(1), "", true, true);
+        auto* next = build_.CreateAdd(number, done, "", true, true);
         number->addIncoming(next, build_.GetInsertBlock());
-        Value* carry = build_.getInt32(1);
+        Value* carry = narrow(done);
         for (unsigned axis = 0; axis < axes; ++axis) {
             Value* after = build_.CreateAdd(place[axis], carry);
             if (axis < 2) {
@@ -156,17 +159,23 @@ class Runner {
         build_.SetInsertPoint(after);
     }
 
-    void emit_rows(Simplifier& simplifier) {
+    // The threads of the block `number`, or of it and of its neighbours: how many blocks that is.
+    Value* emit_rows(Simplifier& simplifier, Value* number) {
         auto& thunk = *kernel_.thunk;
         auto* thread_x = thunk.getArg(thread_at);
         Function* quick = nullptr;
         RowFacts facts;
+        Value* blocks = build_.getInt64(1);
         if (!simplifier.has_loop(thunk) && may_vectorise(thunk)) {
             facts = find_row_facts(thunk, thread_x);
             quick = copy_without_guard(thunk, facts);
+            if (!thunk.getArg(block_at)->use_empty() && thunk.getArg(1)->use_empty() &&
+                counts_through_blocks(thunk))
+                blocks = emit_neighbours(number);
         }
         thunk.addFnAttr(llvm::Attribute::NoInline);
 
+        auto* count = build_.CreateNUWMul(narrow(blocks), value(block_size_at, 0));
         auto* before = build_.GetInsertBlock();
         auto *rows = block("row"), *row_done = block("row_done"), *after = block("rows_done");
         build_.CreateBr(rows);
@@ -177,18 +186,10 @@ class Runner {
         z->addIncoming(build_.getInt32(0), before);
         value(thread_at, 1) = y;
         value(thread_at, 2) = z;
-        auto* count = value(block_size_at, 0);
-        if (quick) {
-            auto* last = build_.CreateSub(count, build_.getInt32(1), "", true, true);
-            auto* question =
-                emit_row_question(build_, facts, values_, thread_x, build_.getInt32(0), last).sure;
-            auto *full = block("full_row"), *part = block("part_row");
-            build_.CreateCondBr(question, full, part);
-            build_.SetInsertPoint(full);
-            emit_row(*quick, count, row_done, true);
-            build_.SetInsertPoint(part);
-        }
-        emit_row(thunk, count, row_done, false);
+        if (quick)
+            emit_quick_row(*quick, facts, count, row_done);
+        else
+            emit_row(thunk, build_.getInt32(0), count, row_done, false);
 
         build_.SetInsertPoint(row_done);
         auto* next_y = build_.CreateAdd(y, build_.getInt32(1), "", true, true);
@@ -200,20 +201,70 @@ class Runner {
         build_.CreateCondBr(build_.CreateICmpEQ(next_z, value(block_size_at, 2)), after, rows)
             ->setMetadata(llvm::LLVMContext::MD_loop, loop({}));
         build_.SetInsertPoint(after);
+        return blocks;
     }
 
-    void emit_row(Function& body, Value* count, BasicBlock* done, bool parallel) {
+    // How many blocks from `number` on lie in its row of the grid, of those that are asked for.
+    Value* emit_neighbours(Value* number) {
+        auto* to_edge = build_.CreateNUWSub(wide(value(grid_size_at, 0)), wide(value(block_at, 0)));
+        auto* to_end = build_.CreateNUWSub(runner_->getArg(3), number);
+        auto* fit =
+            wide(build_.CreateUDiv(build_.getInt32(host_longest_row), value(block_size_at, 0)));
+        const auto least = [&](Value* a, Value* b) {
+            return build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a, b);
+        };
+        return least(least(to_edge, to_end), fit);
+    }
+
+    // All of the row at once if its question is answered so, else piece by piece, of which each is
+    // as long as a block.
+    void emit_quick_row(Function& quick, const RowFacts& facts, Value* count, BasicBlock* done) {
+        auto* before = build_.GetInsertBlock();
+        auto *ask = block("ask"), *full = block("full_row"), *no = block("not_all"),
+             *part = block("part_row"), *next_piece = block("next_piece");
+        build_.CreateBr(ask);
+        build_.SetInsertPoint(ask);
+        auto* from = build_.CreatePHI(build_.getInt32Ty(), 3, "from");
+        auto* to = build_.CreatePHI(build_.getInt32Ty(), 3, "to");
+        from->addIncoming(build_.getInt32(0), before);
+        to->addIncoming(count, before);
+        auto* last = build_.CreateSub(to, build_.getInt32(1), "", true, true);
+        auto* sure =
+            emit_row_question(build_, facts, values_, kernel_.thunk->getArg(thread_at), from, last)
+                .sure;
+        build_.CreateCondBr(sure, full, no);
+
+        build_.SetInsertPoint(no);
+        auto* shorter = build_.CreateNUWAdd(from, value(block_size_at, 0), "shorter");
+        from->addIncoming(from, no);
+        to->addIncoming(shorter, no);
+        build_.CreateCondBr(build_.CreateICmpULT(shorter, to), ask, part);
+
+        build_.SetInsertPoint(full);
+        emit_row(quick, from, to, next_piece, true);
+        build_.SetInsertPoint(part);
+        emit_row(*kernel_.thunk, from, to, next_piece, false);
+
+        build_.SetInsertPoint(next_piece);
+        auto* next_to = build_.CreateNUWAdd(to, value(block_size_at, 0));
+        from->addIncoming(to, next_piece);
+        to->addIncoming(next_to, next_piece);
+        build_.CreateCondBr(build_.CreateICmpULT(to, count), ask, done)
+            ->setMetadata(llvm::LLVMContext::MD_loop, loop({}));
+    }
+
+    void emit_row(Function& body, Value* first, Value* end, BasicBlock* done, bool parallel) {
         auto* before = build_.GetInsertBlock();
         auto* threads = block("thread");
         build_.CreateBr(threads);
         build_.SetInsertPoint(threads);
         auto* x = build_.CreatePHI(build_.getInt32Ty(), 2, "thread.x");
-        x->addIncoming(build_.getInt32(0), before);
+        x->addIncoming(first, before);
         value(thread_at, 0) = x;
         build_.CreateCall(&body, values_);
         auto* next = build_.CreateAdd(x, build_.getInt32(1), "", true, true);
         x->addIncoming(next, threads);
-        auto* jump = build_.CreateCondBr(build_.CreateICmpSLT(next, count), threads, done);
+        auto* jump = build_.CreateCondBr(build_.CreateICmpSLT(next, end), threads, done);
         llvm::SmallVector<llvm::Metadata*, 2> facts;
         if (parallel)
             facts.push_back(llvm::MDNode::get(

@@ -288,6 +288,21 @@ std::int64_t tile_of(const ReductionRequest& request) {
                                     512, bytes);
 }
 
+// CPU: rows of columns that are read side by side, so that they meet before the sums do. Rows of
+// some lines near each other are better taken one by one, for memory is read ahead in its order.
+std::int64_t rows_together(const KeptNest& nest, const ReductionRequest& request,
+                           const ReductionPlan& plan) {
+    constexpr std::int64_t brief = 256, near = 2048, cached = 1 << 20; // bytes
+    for (int k = 0; k < nest.operands; ++k) {
+        const Operand& operand = request.operands[k];
+        const std::int64_t pitch = std::abs(nest.stride[k][nest.ndim - 1]);
+        if (!operand.output && pitch > brief && pitch <= near &&
+            plan.outputs * plan.reduced * operand.item_bytes > cached)
+            return 1;
+    }
+    return reduction_rows_together;
+}
+
 // CPU, where kept axes stand between the reduced ones: short runs along a row, each far from the
 // next, become columns of their own that meet at the end, so that memory is read in its order.
 bool can_run(const KeptNest& nest, const ReductionRequest& request) {
@@ -363,6 +378,7 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         if (!layout.runs && request.processors > 1)
             plan.span =
                 narrowed(plan, std::min(work / (16 * grain), std::int64_t{2} * request.processors));
+        plan.together = rows_together(nest, request, plan);
         plan.tiles_along = ceil_div(length, plan.span);
         plan.tiles = plan.outputs * plan.run / length * plan.tiles_along;
         plan.steps = plan.reduced / plan.run;

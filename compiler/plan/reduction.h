@@ -65,6 +65,7 @@ struct ReductionPlan {
     std::int64_t length = 1;      // elements along the fastest axis
     std::int64_t run = 1;         // CPU columns: of one output
     std::int64_t span = 1;        // CPU columns: of a tile at most, whole runs
+    std::int64_t together = 1;    // CPU columns: rows that are read side by side
     std::int64_t share = 1;       // CPU: units of one block
     int group_bits = 0;           // GPU: log2 of the threads along a row, or across columns
     std::int64_t partials = 0;    // accumulators that blocks sharing outputs leave to each other
@@ -94,8 +95,9 @@ struct ReductionRequest {
     int force_splits = 0;
 };
 
-inline constexpr int reduction_block = 256; // threads of a GPU block
-inline constexpr int reduction_batch = 4;   // loads in flight
+inline constexpr int reduction_block = 256;       // threads of a GPU block
+inline constexpr int reduction_batch = 4;         // loads in flight
+inline constexpr int reduction_rows_together = 4; // CPU columns
 inline constexpr std::uint32_t heavy_accumulator =
     16; // bytes: joining such costs more than loading
 inline constexpr int reduction_shared_limit = 32 * 1024;

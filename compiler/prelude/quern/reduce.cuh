@@ -92,26 +92,41 @@ __device__ inline void each_lane(long long from, long long stop, const One& one,
         if (l < end - k) one(l, k + l);
 }
 
+// Values side by side, as vectors like them: complex ones by their parts.
+template <class T, int width> struct SideBySide {
+    T value[width];
+    __device__ void put(long long l, const T& x) { value[l] = x; }
+    __device__ T get(long long l) const { return value[l]; }
+};
+#ifdef QUERN_HAS_COMPLEX
+template <class T, int width> struct SideBySide<complex<T>, width> {
+    T real[width], imag[width];
+    __device__ void put(long long l, const complex<T>& x) { real[l] = x.real(), imag[l] = x.imag(); }
+    __device__ complex<T> get(long long l) const { return complex<T>(real[l], imag[l]); }
+};
+#endif
+
 // Independent accumulators of one row, side by side in vectors, each for every count-th element; `dense(k)` is the k-th of the
 // line. Sums are rounded less where four elements meet first; exact joins take memory in its order, which it likes best.
 // Types whose parts are wanted side by side, or that can do with less than a join, have their own.
 template <class T, int count, int step, bool exact> struct Lanes {
     static const long long limit = 128; // of packs, before they are folded into the others
     static const int width = count * step;
-    T value[width];
+    SideBySide<T, width> values;
     __device__ void clear(const T& identity) {
-        for (int l = 0; l < width; ++l) value[l] = identity;
+        for (int l = 0; l < width; ++l) values.put(l, identity);
     }
     __device__ void in_any_order() {}
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         each_lane<count, step, exact ? 1 : 4>(
-            from, stop, [&](int l, long long k) { value[l] = join(value[l], dense(k)); },
+            from, stop, [&](int l, long long k) { values.put(l, join(values.get(l), dense(k))); },
             [&](int l, long long k) {
-                value[l] = join(value[l], join(join(dense(k), dense(k + width)), join(dense(k + 2 * width), dense(k + 3 * width))));
+                values.put(l, join(values.get(l), join(join(dense(k), dense(k + width)), join(dense(k + 2 * width), dense(k + 3 * width)))));
             });
     }
     template <class Join> __device__ T fold(const Join& join) {
-        for (int l = 0; l < count; ++l) value[l] = value[l * step];
+        T value[count];
+        for (int l = 0; l < count; ++l) value[l] = values.get(l * step);
         return fold_lanes<count>(value, join);
     }
 };
@@ -167,21 +182,21 @@ template <class Columns, class Join> __device__ inline auto fold_columns(Columns
 // same rows come again.
 template <class T, int most> struct Columns {
     static const int limit = 128, passes = 1;
-    T value[most];
+    SideBySide<T, most> values;
     __device__ void again(long long) {}
     __device__ void clear(long long count, const T& identity) {
-        for (long long j = 0; j < count; ++j) value[j] = identity;
+        for (long long j = 0; j < count; ++j) put(j, identity);
     }
-    template <class Join> __device__ void add(long long j, const T& x, const Join& join) { value[j] = join(value[j], x); }
+    template <class Join> __device__ void add(long long j, const T& x, const Join& join) { put(j, join(get(j), x)); }
     template <class Join> __device__ void add(long long j, const T& a, const T& b, const T& c, const T& d, const Join& join) {
-        value[j] = join(value[j], join(join(a, b), join(c, d)));
+        put(j, join(get(j), join(join(a, b), join(c, d))));
     }
     template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
         QUERN_INDEPENDENT
-        for (long long j = 0; j < count; ++j) value[j] = join(value[j], other.value[j]);
+        for (long long j = 0; j < count; ++j) put(j, join(get(j), other.get(j)));
     }
-    __device__ void put(long long j, const T& x) { value[j] = x; }
-    __device__ T get(long long j) const { return value[j]; }
+    __device__ void put(long long j, const T& x) { values.put(j, x); }
+    __device__ T get(long long j) const { return values.get(j); }
     template <class Join> __device__ T fold(long long first, long long count, const Join& join) { return fold_columns(*this, first, count, join); }
 };
 

@@ -47,5 +47,53 @@ TEST(Rows, OffsetsThatOnlyTheLaunchKnows) {
     }
 }
 
+// Neighbours along x run as one row where threads know their number alone; whatever the grid, each
+// works once, with its own block and place in it.
+TEST(Rows, NeighboursInAllKindsOfGrids) {
+    const Program program({R"(
+        extern "C" __global__ void count(int* out, int n, int pitch) {
+            int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+            if (x < n) out[y * pitch + x] += 1 + 2 * x + 1000 * y;
+        }
+        extern "C" __global__ void where(int* out, int n, int pitch) {
+            int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+            if (x < n) out[y * pitch + x] += 1 + threadIdx.x + 2000 * blockIdx.x + 7 * gridDim.x;
+        })"});
+    for (const std::uint32_t threads : {1u, 3u, 16u, 64u})
+        for (const std::uint32_t blocks : {1u, 2u, 7u, 1500u})
+            for (const std::uint32_t high : {1u, 3u})
+                for (const int less : {0, 1, 5, 40, 1000000}) {
+                    const int pitch = static_cast<int>(blocks * threads), n = pitch - less;
+                    const std::uint32_t rows = 2 * high;
+                    std::vector<int> counts(rows * pitch, 0), places = counts;
+                    program.launch("count", {blocks, 2}, {threads, high}, counts.data(), n, pitch);
+                    program.launch("where", {blocks, 2}, {threads, high}, places.data(), n, pitch);
+                    for (int y = 0; y < static_cast<int>(rows); ++y)
+                        for (int x = 0; x < pitch; ++x) {
+                            const int at = y * pitch + x, side = static_cast<int>(threads);
+                            ASSERT_EQ(counts[at], x < n ? 1 + 2 * x + 1000 * y : 0) << x;
+                            ASSERT_EQ(places[at], x < n ? 1 + x % side + 2000 * (x / side) +
+                                                              7 * static_cast<int>(blocks)
+                                                        : 0)
+                                << x;
+                        }
+                }
+}
+
+// A guard that holds in places only: rows fall apart into blocks, and blocks into threads.
+TEST(Rows, GuardsThatHoldHereAndThere) {
+    const Program program(
+        {"extern \"C\" __global__ void k(int* out, unsigned low, unsigned high) {\n"
+         "    unsigned x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+         "    if (x + low < high) out[x] = (int)x;\n}\n"});
+    for (const std::uint32_t low : {0u, 3u, 0xffffff00u, 0xfffffff0u, 0x80000000u})
+        for (const std::uint32_t high : {0u, 1u, 100u, 5000u, 0x80000040u, 0xffffff80u}) {
+            std::vector<int> out(64 * 80, -1);
+            program.launch("k", {80}, {64}, out.data(), low, high);
+            for (std::uint32_t x = 0; x < out.size(); ++x)
+                ASSERT_EQ(out[x], x + low < high ? static_cast<int>(x) : -1) << low << ' ' << high;
+        }
+}
+
 } // namespace
 } // namespace quern::test

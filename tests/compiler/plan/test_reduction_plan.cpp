@@ -208,6 +208,19 @@ TEST(ReductionPlan, ShortRunsOfTheCpu) {
     EXPECT_FALSE(plan({256, 512, 100}, 6).layout.runs);  // nothing between
 }
 
+// Rows of some lines that follow each other are taken one by one; rows far apart, rows of a few
+// lines and what the caches hold, side by side.
+TEST(ReductionPlan, RowsTogetherOfTheCpu) {
+    const auto together = [](std::vector<std::int64_t> shape, std::uint32_t item) {
+        return Planned(std::move(shape), 2, item, 0x1000, Target::cpu, 1).plan.together;
+    };
+    EXPECT_EQ(together({256, 256, 256}, 4), 1);
+    EXPECT_EQ(together({256, 256, 256}, 8), 1);
+    EXPECT_EQ(together({256, 256, 256}, 1), 4);
+    EXPECT_EQ(together({16, 64, 16384}, 4), 4);
+    EXPECT_EQ(together({16, 64, 200}, 4), 4);
+}
+
 TEST(ReductionPlan, NothingBehindAnOutput) {
     const Planned planned({5, 0}, 2);
     EXPECT_EQ(planned.plan.outputs, 5);

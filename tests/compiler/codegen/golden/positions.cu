@@ -1,7 +1,7 @@
 // quern | elementwise | positions(x: complex64[n]) -> y: complex64[n]
 // plan: vector x2 | 2 axes | contiguous contiguous | 32-bit
-#include "quern/elementwise.cuh"
 #include "quern/complex.cuh"
+#include "quern/elementwise.cuh"
 
 typedef complex<float> T;
 

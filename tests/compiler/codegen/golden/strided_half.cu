@@ -1,7 +1,7 @@
 // quern | elementwise | strided_half(x: float16[n]) -> y: float16[n]
 // plan: scattered x4 | 1 axis | strided contiguous | 32-bit
-#include "quern/elementwise.cuh"
 #include "quern/half.cuh"
+#include "quern/elementwise.cuh"
 
 typedef float16 T;
 

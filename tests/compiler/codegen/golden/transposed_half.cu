@@ -1,7 +1,7 @@
 // quern | elementwise | transposed_half(x: float16[n], y: float16[n]) -> z: float16[n]
 // plan: tile x2 in packs | 2 axes | contiguous tiled contiguous | 32-bit
-#include "quern/elementwise.cuh"
 #include "quern/half.cuh"
+#include "quern/elementwise.cuh"
 
 typedef float16 T;
 

@@ -1,0 +1,129 @@
+// Finds the loops by what an iteration does; see streams.h.
+#include "compiler/host/streams.h"
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
+
+namespace quern::host {
+namespace {
+
+using llvm::Instruction;
+using llvm::Loop;
+
+enum class Kind : std::uint8_t {
+    still,  // writes nothing beyond the function's own variables
+    stream, // does, and little else
+    busy,
+};
+
+// Arithmetic that a loop's time may hang on; sums of addresses are not it.
+bool is_work(const Instruction& instruction) {
+    switch (instruction.getOpcode()) {
+    case Instruction::Add:
+    case Instruction::Sub:
+    case Instruction::And:
+    case Instruction::Or:
+    case Instruction::Xor:
+    case Instruction::SExt:
+    case Instruction::ZExt:
+    case Instruction::Trunc:
+        return false;
+    default:
+        return llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst, llvm::SelectInst,
+                         llvm::UnaryOperator>(instruction);
+    }
+}
+
+bool is_light(const llvm::CallBase& call) {
+    switch (call.getIntrinsicID()) {
+    case llvm::Intrinsic::fabs:
+    case llvm::Intrinsic::fma:
+    case llvm::Intrinsic::fmuladd:
+    case llvm::Intrinsic::maxnum:
+    case llvm::Intrinsic::minnum:
+    case llvm::Intrinsic::smax:
+    case llvm::Intrinsic::smin:
+    case llvm::Intrinsic::umax:
+    case llvm::Intrinsic::umin:
+    case llvm::Intrinsic::abs:
+    case llvm::Intrinsic::sqrt:
+    case llvm::Intrinsic::copysign:
+        return true;
+    default:
+        return call.isDebugOrPseudoInst() || call.isLifetimeStartOrEnd() ||
+               llvm::isa<llvm::AssumeInst>(call);
+    }
+}
+
+// No vectoriser takes a loop with such a call in it.
+bool stands_in_the_way(const llvm::CallBase& call, const llvm::TargetLibraryInfo& library) {
+    const auto* callee = call.getCalledFunction();
+    return !callee ||
+           (!callee->isIntrinsic() && !library.isFunctionVectorizable(callee->getName()));
+}
+
+Kind kind_of(const Loop& loop, const llvm::TargetLibraryInfo& library) {
+    constexpr int most = 4; // operations for each access to memory
+    constexpr int few = 6;  // accesses: where there are more, the caches serve them
+    int accesses = 0, work = 0;
+    bool writes = false, floats = false;
+    for (const auto* block : loop.blocks())
+        for (const auto& instruction : *block) {
+            if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+                if (stands_in_the_way(*call, library))
+                    return Kind::still;
+                if (!is_light(*call))
+                    return Kind::busy;
+                ++work;
+            } else if (instruction.isAtomic()) {
+                return Kind::busy;
+            } else if (const auto* address = llvm::getLoadStorePointerOperand(&instruction)) {
+                accesses += !loop.isLoopInvariant(address);
+                writes |= llvm::isa<llvm::StoreInst>(instruction) &&
+                          !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(address));
+            } else {
+                work += is_work(instruction);
+                floats |= instruction.getType()->isFloatingPointTy();
+            }
+        }
+    if (work > most * accesses && (accesses > 0 || floats))
+        return Kind::busy;
+    if (accesses > few)
+        return Kind::busy;
+    return writes ? Kind::stream : Kind::still;
+}
+
+} // namespace
+
+llvm::PreservedAnalyses NarrowStreams::run(llvm::Module& module,
+                                           llvm::ModuleAnalysisManager& analyses) {
+    auto& functions =
+        analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+    for (auto& function : module) {
+        if (!function.hasFnAttribute(vector_width))
+            continue;
+        llvm::SmallVector<Loop*, 8> streams;
+        bool busy = false;
+        const auto& library = functions.getResult<llvm::TargetLibraryAnalysis>(function);
+        for (auto* loop : functions.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder())
+            if (loop->isInnermost()) {
+                const Kind kind = kind_of(*loop, library);
+                busy |= kind == Kind::busy;
+                if (kind == Kind::stream)
+                    streams.push_back(loop);
+            }
+        if (busy || streams.empty())
+            continue;
+        for (auto* loop : streams)
+            llvm::addStringMetadataToLoop(loop, "llvm.loop.interleave.count", 2);
+        function.addFnAttr(vector_width, streaming_bits);
+        functions.clear(function, function.getName()); // what they know of the CPU's vectors
+    }
+    return llvm::PreservedAnalyses::all();
+}
+
+} // namespace quern::host
