@@ -40,7 +40,7 @@ template <class V, bool largest, bool rising> struct Candidate {
             top = __vmaxs2(top, __vmaxs2(__byte_perm(word, places, 0x1504), __byte_perm(word, places, 0x3726)));
         }
         const int most = max(static_cast<int>(top << 16) >> 16, static_cast<int>(top) >> 16);
-        value = static_cast<T>((most >> 8) ^ static_cast<int>(turned));
+        value = static_cast<T>(static_cast<unsigned char>((most >> 8) ^ turned)); // bool too
         index = static_cast<int>(at) + 255 - (most & 255);
     }
     template <class T> __device__ explicit operator Placed<T>() const {
