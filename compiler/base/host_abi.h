@@ -13,7 +13,7 @@
 
 namespace quern {
 
-inline constexpr std::uint32_t host_abi_version = 5;
+inline constexpr std::uint32_t host_abi_version = 6;
 
 struct HostLaunch {
     std::uint32_t grid[3];

@@ -90,9 +90,7 @@ Kind kind_of(const Loop& loop, const llvm::TargetLibraryInfo& library) {
                 floats |= instruction.getType()->isFloatingPointTy();
             }
         }
-    if (work > most * accesses && (accesses > 0 || floats))
-        return Kind::busy;
-    if (accesses > few)
+    if (accesses > few || (work > most * accesses && (accesses > 0 || floats)))
         return Kind::busy;
     return writes ? Kind::stream : Kind::still;
 }
