@@ -2,6 +2,7 @@
 #include "compiler/codegen/parts.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace quern {
 

@@ -4,6 +4,7 @@
 #include "compiler/host/passes.h"
 #include "compiler/host/regions.h"
 #include "compiler/host/row_values.h"
+#include "compiler/host/streams.h"
 #include <llvm/IR/IRBuilder.h>
 #include <optional>
 
@@ -34,6 +35,7 @@ class RegionRunner {
             runner_->addParamAttr(index, llvm::Attribute::NoUndef);
         }
         runner_->addDereferenceableParamAttr(0, sizeof(HostRegionCall));
+        runner_->addParamAttr(0, llvm::Attribute::get(context_, own_memory_mark));
         if (kernel.args_bytes)
             runner_->addDereferenceableParamAttr(1, kernel.args_bytes);
         runner_->addParamAttr(1, llvm::Attribute::getWithAlignment(context_, args_align));

@@ -15,7 +15,7 @@ using llvm::Instruction;
 using llvm::Loop;
 
 enum class Kind : std::uint8_t {
-    still,  // writes nothing beyond the function's own variables
+    still,  // writes nothing beyond the kernel's own memory
     stream, // does, and little else
     busy,
 };
@@ -66,6 +66,18 @@ bool stands_in_the_way(const llvm::CallBase& call, const llvm::TargetLibraryInfo
            (!callee->isIntrinsic() && !library.isFunctionVectorizable(callee->getName()));
 }
 
+// Variables, shared memory and what threads keep, not what a program's pointers lead to.
+bool is_own_memory(const llvm::Value* address) {
+    const auto* object = llvm::getUnderlyingObject(address);
+    const auto* pointer = llvm::dyn_cast<llvm::LoadInst>(object);
+    if (!pointer)
+        return llvm::isa<llvm::AllocaInst, llvm::Argument>(object);
+    const auto* from =
+        llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(pointer->getPointerOperand()));
+    return from &&
+           from->getParent()->getAttributes().hasParamAttr(from->getArgNo(), own_memory_mark);
+}
+
 Kind kind_of(const Loop& loop, const llvm::TargetLibraryInfo& library) {
     constexpr int most = 4; // operations for each access to memory
     constexpr int few = 6;  // accesses: where there are more, the caches serve them
@@ -83,8 +95,7 @@ Kind kind_of(const Loop& loop, const llvm::TargetLibraryInfo& library) {
                 return Kind::busy;
             } else if (const auto* address = llvm::getLoadStorePointerOperand(&instruction)) {
                 accesses += !loop.isLoopInvariant(address);
-                writes |= llvm::isa<llvm::StoreInst>(instruction) &&
-                          !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(address));
+                writes |= llvm::isa<llvm::StoreInst>(instruction) && !is_own_memory(address);
             } else {
                 work += is_work(instruction);
                 floats |= instruction.getType()->isFloatingPointTy();

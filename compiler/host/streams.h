@@ -9,6 +9,9 @@ namespace quern::host {
 // (Zen 4, z = x + y of 2^24 floats: 8.7 ms; 13 ms in four vectors of 512 bits.)
 inline constexpr const char *vector_width = "prefer-vector-width", *streaming_bits = "256";
 
+// An argument of this attribute leads to a kernel's own memory, which stays in the caches.
+inline constexpr const char* own_memory_mark = "quern-own-memory";
+
 struct NarrowStreams : llvm::PassInfoMixin<NarrowStreams> {
     static llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 };
