@@ -336,8 +336,9 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
             passes.addPass(apart());
             passes.addPass(CallsOneAtATime());
         });
-    builder.registerOptimizerEarlyEPCallback(
-        [](llvm::ModulePassManager& passes, auto&&...) { passes.addPass(NarrowStreams()); });
+    if (!quick) // there are vectors
+        builder.registerOptimizerEarlyEPCallback(
+            [](llvm::ModulePassManager& passes, auto&&...) { passes.addPass(NarrowStreams()); });
     builder.registerOptimizerLastEPCallback(
         [&](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
             if (!seldom.empty()) {

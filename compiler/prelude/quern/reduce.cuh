@@ -92,7 +92,7 @@ __device__ inline void each_lane(long long from, long long stop, const One& one,
         if (l < end - k) one(l, k + l);
 }
 
-// Values side by side, as vectors like them: complex ones by their parts.
+// Values side by side, as vectors like them: those of several parts part by part.
 template <class T, int width> struct SideBySide {
     T value[width];
     __device__ void put(long long l, const T& x) { value[l] = x; }

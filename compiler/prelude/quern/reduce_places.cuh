@@ -163,31 +163,14 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     }
 };
 
-template <class T, class I, int most> struct Columns<Placed<T, I>, most> {
-    typedef Placed<T, I> P;
-    static const int limit = 128, passes = 1;
-    __device__ void again(long long) {}
-    T value[most];
-    I index[most];
-    __device__ void clear(long long count, const P& identity) {
-        for (long long j = 0; j < count; ++j) value[j] = identity.value, index[j] = identity.index;
-    }
-    template <class Join> __device__ void add(long long j, const P& x, const Join& join) { put(j, join(get(j), x)); }
-    template <class Join> __device__ void add(long long j, const P& a, const P& b, const P& c, const P& d, const Join& join) {
-        put(j, join(get(j), join(join(a, b), join(c, d))));
-    }
-    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
-        QUERN_INDEPENDENT
-        for (long long j = 0; j < count; ++j) put(j, join(get(j), other.get(j)));
-    }
-    __device__ void put(long long j, const P& x) { value[j] = x.value, index[j] = x.index; }
-    __device__ P get(long long j) const {
-        P x;
-        x.value = value[j], x.index = index[j];
+template <class T, class I, int width> struct SideBySide<Placed<T, I>, width> {
+    T value[width];
+    I index[width];
+    __device__ void put(long long l, const Placed<T, I>& x) { value[l] = x.value, index[l] = x.index; }
+    __device__ Placed<T, I> get(long long l) const {
+        Placed<T, I> x;
+        x.value = value[l], x.index = index[l];
         return x;
-    }
-    template <class Join> __device__ P fold(long long first, long long count, const Join& join) {
-        return fold_columns(*this, first, count, join);
     }
 };
 
