@@ -5,6 +5,7 @@
 #include "compiler/host/seldom.h"
 #include "compiler/host/short_floats.h"
 #include "compiler/host/streams.h"
+#include "compiler/host/wraps.h"
 #include <deque>
 #include <dlfcn.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -195,13 +196,14 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
 
 // The code generator reduces strengths in loops: a tenth to a third of a compilation. x86 addresses
 // hold all that vectorised loops ask for; scalar ones with several strides gain up to a third. A
-// loop that calls a function, or whose author forbids to vectorise and to unroll it, is not worth
-// it either.
+// loop that calls a function (rows that are filled or copied among them), or whose author forbids to
+// vectorise and to unroll it, is not worth it either.
 bool calls_function(const llvm::Loop& loop) {
     for (const auto* block : loop.blocks())
         for (const auto& instruction : *block)
             if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-                call && call->getCalledFunction() && !call->getCalledFunction()->isDeclaration())
+                call && (llvm::isa<llvm::MemIntrinsic>(call) ||
+                         (call->getCalledFunction() && !call->getCalledFunction()->isDeclaration())))
                 return true;
     return false;
 }
@@ -333,6 +335,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     llvm::PassBuilder builder(&machine, tuning, std::nullopt, &before_passes);
     builder.registerVectorizerStartEPCallback(
         [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+            passes.addPass(CutAtWraps());
             passes.addPass(apart());
             passes.addPass(CallsOneAtATime());
         });
