@@ -46,8 +46,13 @@ void ElementwiseEmitter::vector_loop() {
                       own(join("at_", param(ref).name)), ", ", own("begin"), ", ", own("end"),
                       ");");
     out_.open_unrolled(own("lane"), lanes);
-    out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ", own("end"),
-              ")");
+    // What lies past the ends is computed as well where that does no harm: asking takes longer.
+    const bool asks =
+        !spec_.total || std::any_of(operands_.begin(), operands_.end(),
+                                    [&](const OperandRef& ref) { return param(ref).place; });
+    if (asks)
+        out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ", own("end"),
+                  ")");
     for (const OperandRef& ref : operands_) {
         const std::string at = own(join("at_", param(ref).name)),
                           position = join(own("base"), " + ", own("lane"));
@@ -64,7 +69,8 @@ void ElementwiseEmitter::vector_loop() {
     const std::string in_row = join("static_cast<ptrdiff_t>(", own("base"), ") + ", own("lane"));
     body(inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent, " + ", in_row)
                    : in_row);
-    out_.close();
+    if (asks)
+        out_.close();
     out_.close();
     for (const OperandRef& ref : operands_)
         if (access(ref) != Access::repeated && stored(ref))

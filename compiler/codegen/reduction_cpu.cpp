@@ -188,6 +188,8 @@ void ReductionEmitter::cpu_column_rows(int count) {
             out_.line(numbered("place", r), " = ", nest("first_place"), places(n, n + m), ";");
         out_.close();
     }
+    if (layout_.folds)
+        return cpu_folded_runs();
     out_.line("QUERN_INDEPENDENT");
     out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
               own("j"), ")");
@@ -207,10 +209,51 @@ void ReductionEmitter::cpu_column_rows(int count) {
     out_.close();
 }
 
+// The runs of a row of a tile, each folded and joined to its output's own("sum").
+void ReductionEmitter::cpu_folded_runs() {
+    const int lanes = layout_.lanes;
+    const std::string kind =
+        join("quern::Lanes<", inner_type(), ", ", lanes, ", 1, ", spec_.exact, ">");
+    out_.open("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") -> ",
+              inner_type());
+    for (const OperandRef& ref : inputs_)
+        out_.line("const ", type(ref), "& ", name(ref), " = ",
+                  cpu_operand(ref, own("from_" + name(ref)) + "_0"), ";");
+    map_value(join(own("step"), " * ", as_signed(nest("run")), " + ", own("j"), " % ",
+                   as_signed(nest("run"))),
+              join("(", own("outer"), " * ", nest("length"), " + ", own("low"), " + ", own("j"),
+                   ") / ", as_signed(nest("run"))));
+    out_.line("return ", own("value"), ";");
+    out_.close(";");
+    out_.line(signed_, " ", own("place"), " = 0;");
+    out_.open("for (", signed_, " ", own("from"), " = 0; ", own("from"), " < ", own("count"), ";)");
+    out_.line("const ", signed_, " ", own("run_end"), " = (", own("place"), " + 1) * ",
+              as_signed(nest("run")), ";");
+    if (spec_.exact) // nothing is rounded on the way
+        out_.line("const ", signed_, " ", own("to"), " = ", own("run_end"), ";");
+    else
+        out_.line("const ", signed_, " ", own("most"), " = ", own("from"), " + ", kind,
+                  "::limit * ", lanes, ", ", own("to"), " = ", own("most"), " < ", own("run_end"),
+                  " ? ", own("most"), " : ", own("run_end"), ";");
+    out_.line(kind, " ", own("lanes"), ";");
+    out_.line(own("lanes"), ".clear(", inner_identity(), ");");
+    out_.line(own("lanes"), ".take(", own("at"), ", ", own("from"), ", ", own("to"), ", ",
+              inner_join(), ");");
+    out_.line(own("sum"), ".add(", own("place"), ", ",
+              widened(join(own("lanes"), ".fold(", inner_join(), ")")), ", ", own("join"), ");");
+    out_.line(own("place"), " += ", own("to"), " == ", own("run_end"), ";");
+    out_.line(own("from"), " = ", own("to"), ";");
+    out_.close();
+}
+
 void ReductionEmitter::cpu_columns() {
     const int n = layout_.kept_ndim;
     const std::string columns =
-        join("quern::Columns<", inner_type(), ", ", int{layout_.tile}, "> ");
+        layout_.folds ? join("quern::Results<_type_reduce, ", int{layout_.tile}, "> ")
+                      : join("quern::Columns<", inner_type(), ", ", int{layout_.tile}, "> ");
+    const std::string none = layout_.folds ? identity() : inner_identity(),
+                      meet = layout_.folds ? own("join") : inner_join(),
+                      places = own(layout_.folds ? "places" : "count");
     out_.line(columns, own("sum"), ", ", own("upper"), ";");
     unit_loop();
     out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
@@ -221,6 +264,9 @@ void ReductionEmitter::cpu_columns() {
               span, ", ", own("high"), " = ", own("past"), " < ", as_signed(nest("length")), " ? ",
               own("past"), " : ", nest("length"), ", ", own("count"), " = ", own("high"), " - ",
               own("low"), ";");
+    if (layout_.folds)
+        out_.line("const ", signed_, " ", places, " = ", own("count"), " / ",
+                  as_signed(nest("run")), ";");
     split_axes(own("outer"), 0, n - 1, "");
     out_.line("bool ", own("joined"), " = false;");
     out_.line(signed_, " ", own("step"), " = ", own("begin"), ";");
@@ -229,24 +275,27 @@ void ReductionEmitter::cpu_columns() {
     out_.line("const ", signed_, " ", own("first"), " = ", own("step"), ", ", own("past"), " = ",
               own("step"), " + ", kind, "::limit, ", own("stop"), " = ", own("past"), " < ",
               own("end"), " ? ", own("past"), " : ", own("end"), ";");
-    out_.line(own("sum"), ".clear(", own("count"), ", ", inner_identity(), ");");
+    out_.line(own("sum"), ".clear(", places, ", ", none, ");");
     out_.open("for (int ", own("pass"), " = 0; ", own("pass"), " < ", kind, "::passes; ++",
               own("pass"), ")");
-    out_.line("if (", own("pass"), " > 0) ", own("sum"), ".again(", own("count"), ");");
+    out_.line("if (", own("pass"), " > 0) ", own("sum"), ".again(", places, ");");
     constexpr int together = reduction_rows_together;
-    out_.open("for (", own("step"), " = ", own("first"), "; ", nest("together"), " == ", together,
-              " && ", own("step"), " + ", together, " <= ", own("stop"), "; ", own("step"),
-              " += ", together, ")");
-    cpu_column_rows(together);
-    out_.close();
+    if (layout_.folds) {
+        out_.line(own("step"), " = ", own("first"), ";");
+    } else {
+        out_.open("for (", own("step"), " = ", own("first"), "; ", nest("together"),
+                  " == ", together, " && ", own("step"), " + ", together, " <= ", own("stop"), "; ",
+                  own("step"), " += ", together, ")");
+        cpu_column_rows(together);
+        out_.close();
+    }
     out_.open("for (; ", own("step"), " < ", own("stop"), "; ++", own("step"), ")");
     cpu_column_rows(1);
     out_.close();
     out_.close();
     out_.line("if (!", own("joined"), " && ", own("step"), " >= ", own("end"), ") break;");
-    out_.line("if (!", own("joined"), ") ", own("upper"), ".clear(", own("count"), ", ",
-              inner_identity(), ");");
-    out_.line(own("upper"), ".absorb(", own("sum"), ", ", own("count"), ", ", inner_join(), ");");
+    out_.line("if (!", own("joined"), ") ", own("upper"), ".clear(", places, ", ", none, ");");
+    out_.line(own("upper"), ".absorb(", own("sum"), ", ", places, ", ", meet, ");");
     out_.line(own("joined"), " = true;");
     out_.close(join(" while (", own("step"), " < ", own("end"), ");"));
     out_.line("auto& ", own("all"), " = ", own("joined"), " ? ", own("upper"), " : ", own("sum"),
@@ -256,8 +305,11 @@ void ReductionEmitter::cpu_columns() {
                   own("low"), ") / ", nest("run"), ";");
         out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ",
                   own("j"), " += ", nest("run"), ", ++", own("row"), ")");
-        out_.line(result(own("row"), widened(join(own("all"), ".fold(", own("j"), ", ", nest("run"),
-                                                  ", ", inner_join(), ")"))));
+        out_.line(result(own("row"), layout_.folds
+                                         ? join(own("all"), ".get(", own("j"), " / ",
+                                                as_signed(nest("run")), ")")
+                                         : widened(join(own("all"), ".fold(", own("j"), ", ",
+                                                        nest("run"), ", ", inner_join(), ")"))));
     } else {
         out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
                   own("j"), ")");

@@ -69,6 +69,7 @@ class ReductionEmitter : private FoldEmitter {
     void cpu_element();
     [[nodiscard]] std::string cpu_operand(const OperandRef& ref, const std::string& from) const;
     void cpu_column_rows(int count);
+    void cpu_folded_runs();
     void cpu_columns();
     void cpu_finish();
     void unit_loop();

@@ -196,14 +196,15 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu, std::string& l
 
 // The code generator reduces strengths in loops: a tenth to a third of a compilation. x86 addresses
 // hold all that vectorised loops ask for; scalar ones with several strides gain up to a third. A
-// loop that calls a function (rows that are filled or copied among them), or whose author forbids to
-// vectorise and to unroll it, is not worth it either.
+// loop that calls a function (rows that are filled or copied among them), or whose author forbids
+// to vectorise and to unroll it, is not worth it either.
 bool calls_function(const llvm::Loop& loop) {
     for (const auto* block : loop.blocks())
         for (const auto& instruction : *block)
             if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-                call && (llvm::isa<llvm::MemIntrinsic>(call) ||
-                         (call->getCalledFunction() && !call->getCalledFunction()->isDeclaration())))
+                call &&
+                (llvm::isa<llvm::MemIntrinsic>(call) ||
+                 (call->getCalledFunction() && !call->getCalledFunction()->isDeclaration())))
                 return true;
     return false;
 }

@@ -94,8 +94,8 @@ bool prepare(Cut& cut, llvm::ScalarEvolution& evolution, const llvm::DataLayout&
 
 void make(const Cut& cut) {
     auto& loop = *cut.loop;
-    auto *before = loop.getLoopPreheader(), *header = loop.getHeader(), *latch = loop.getLoopLatch(),
-         *exit = loop.getUniqueExitBlock();
+    auto *before = loop.getLoopPreheader(), *header = loop.getHeader(),
+         *latch = loop.getLoopLatch(), *exit = loop.getUniqueExitBlock();
     auto& context = header->getContext();
     auto* stretch = BasicBlock::Create(context, "stretch", header->getParent(), header);
     auto* stretch_done = BasicBlock::Create(context, "stretch_done", header->getParent(), exit);
@@ -111,10 +111,10 @@ void make(const Cut& cut) {
     auto* done = build.CreatePHI(build.getInt64Ty(), 2);
     Value* length = build.CreateSub(cut.count, done);
     for (const auto& ring : cut.rings) {
-        auto* here = build.CreateAdd(ring.start,
-                                     build.CreateTruncOrBitCast(done, ring.start->getType()));
-        auto* place = build.CreateZExtOrTrunc(build.CreateAnd(here, ring.places - 1),
-                                              build.getInt64Ty());
+        auto* here =
+            build.CreateAdd(ring.start, build.CreateTruncOrBitCast(done, ring.start->getType()));
+        auto* place =
+            build.CreateZExtOrTrunc(build.CreateAnd(here, ring.places - 1), build.getInt64Ty());
         auto* left = build.CreateSub(build.getInt64(ring.places), place);
         length = build.CreateBinaryIntrinsic(llvm::Intrinsic::umin, length, left);
     }

@@ -120,7 +120,9 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     text.out_params = outputs;
     text.operation = operation;
     text.name = name;
-    return make_elementwise_spec(text);
+    ElementwiseSpec spec = make_elementwise_spec(text);
+    spec.total = true;
+    return spec;
 }
 
 } // namespace quern

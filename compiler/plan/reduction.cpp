@@ -305,28 +305,34 @@ std::int64_t rows_together(const KeptNest& nest, const ReductionRequest& request
 
 // CPU, where kept axes stand between the reduced ones: short runs along a row, each far from the
 // next, become columns of their own that meet at the end, so that memory is read in its order.
-bool can_run(const KeptNest& nest, const ReductionRequest& request) {
-    constexpr std::int64_t near = 4096; // bytes of a run that is short
-    constexpr std::int64_t least = 16;  // runs of an output that pay for its end
+// Longer runs are folded each, and outputs are what the columns hold.
+enum class Runs : std::uint8_t { none, columns, folded };
+Runs runs_of(const KeptNest& nest, const ReductionRequest& request) {
+    constexpr std::int64_t brief = 2048, near = 65536; // bytes of a run
+    constexpr std::int64_t least = 16;                 // runs of an output that pay for its end
     if (nest.kept == 0 || nest.reduced() < 2 || request.uses_place || request.keep_kept_order ||
         request.keep_axes)
-        return false;
+        return Runs::none;
     const int inner = nest.ndim - 1, across = nest.kept - 1;
     const std::int64_t run = nest.extent[inner];
-    if (run > tile_of(request) / 2 || nest.count(nest.kept, inner) < least)
-        return false;
-    for (int k = 0; k < nest.operands; ++k)
-        if (!request.operands[k].output &&
-            (nest.stride[k][across] != nest.stride[k][inner] * run ||
-             nest.stride[k][across] > std::abs(nest.stride[k][inner - 1]) ||
-             nest.stride[k][inner] * run > near))
-            return false;
-    return true;
+    std::int64_t bytes = 0;
+    for (int k = 0; k < nest.operands; ++k) {
+        if (request.operands[k].output)
+            continue;
+        if (nest.stride[k][across] != nest.stride[k][inner] * run ||
+            nest.stride[k][across] > std::abs(nest.stride[k][inner - 1]))
+            return Runs::none;
+        bytes = std::max(bytes, nest.stride[k][across]);
+    }
+    if (bytes < brief && run <= tile_of(request) / 2)
+        return nest.count(nest.kept, inner) < least ? Runs::none : Runs::columns;
+    return bytes <= near && !request.may_settle ? Runs::folded : Runs::none;
 }
 
-void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
+void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan, Runs runs) {
     const int inner = nest.ndim - 1, across = nest.kept - 1;
     plan.layout.runs = true;
+    plan.layout.folds = runs == Runs::folded;
     plan.run = nest.extent[inner];
     for (int k = 0; k < nest.operands; ++k)
         if (!request.operands[k].output)
@@ -344,6 +350,43 @@ std::int64_t narrowed(const ReductionPlan& plan, std::int64_t wanted) {
     return std::min(plan.span, std::max(ceil_div(share, line) * line, least));
 }
 
+// CPU: accumulators that stand side by side along `length` elements.
+std::uint16_t lanes_along(const KeptNest& nest, const ReductionRequest& request,
+                          const ReductionLayout& layout, std::int64_t length) {
+    constexpr int lanes_bytes = 256; // of accumulators that are at work together
+    // Where places are looked up afterwards, what stands in lanes is the values.
+    std::uint32_t lane = request.uses_place ? 1u : std::max(request.accumulator_bytes, 1u);
+    for (int k = 0; k < nest.operands && request.uses_place; ++k)
+        if (!request.operands[k].output)
+            lane = std::max(lane, request.operands[k].item_bytes);
+    const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(lane)), 16, 256);
+    const int most = std::max(16, fit / std::max(1, int{std::bit_ceil(layout.step)}));
+    const bool apart = layout.step == 0 &&
+                       std::ranges::any_of(std::span(layout.access).first(layout.operand_count),
+                                           [](Access access) { return access == Access::strided; });
+    return static_cast<std::uint16_t>(length < 8                        ? 1
+                                      : length < 64                     ? 8
+                                      : apart                           ? 16
+                                      : length < std::int64_t{4} * most ? 32
+                                                                        : most);
+}
+
+// CPU: outputs of a tile whose runs are folded: as many as memory likes to be read at one go, and
+// more where every core has its own.
+std::int64_t folded_together(const KeptNest& nest, const ReductionRequest& request,
+                             const ReductionPlan& plan) {
+    constexpr std::int64_t stretch = 64 * 1024; // bytes
+    std::int64_t bytes = 1;
+    for (int k = 0; k < nest.operands; ++k)
+        if (!request.operands[k].output)
+            bytes = std::max(bytes, nest.stride[k][nest.kept - 1] * plan.run);
+    const std::int64_t across = plan.length / plan.run,
+                       share = request.processors > 1
+                                   ? ceil_div(across, std::int64_t{4} * request.processors)
+                                   : across;
+    return std::min<std::int64_t>(std::max(share, ceil_div(stretch, bytes)), plan.layout.tile);
+}
+
 // CPU: units of work are rows or tiles of columns, cut further where they are too few.
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
     constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
@@ -351,30 +394,17 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     const bool rows = layout.strategy == ReductionStrategy::rows;
     const std::int64_t length = plan.length, work = plan.outputs * plan.reduced;
     if (rows) {
-        constexpr int lanes_bytes = 256; // of accumulators that are at work together
         plan.tiles = plan.outputs;
         layout.step = common_step(nest, request, plan);
-        // Where places are looked up afterwards, what stands in lanes is the values.
-        std::uint32_t lane = request.uses_place ? 1u : std::max(request.accumulator_bytes, 1u);
-        for (int k = 0; k < nest.operands && request.uses_place; ++k)
-            if (!request.operands[k].output)
-                lane = std::max(lane, request.operands[k].item_bytes);
-        const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(lane)), 16, 256);
-        const int most = std::max(16, fit / std::max(1, int{std::bit_ceil(layout.step)}));
-        const bool apart =
-            layout.step == 0 &&
-            std::ranges::any_of(std::span(layout.access).first(layout.operand_count),
-                                [](Access access) { return access == Access::strided; });
-        layout.lanes = static_cast<std::uint16_t>(length < 8                        ? 1
-                                                  : length < 64                     ? 8
-                                                  : apart                           ? 16
-                                                  : length < std::int64_t{4} * most ? 32
-                                                                                    : most);
+        layout.lanes = lanes_along(nest, request, layout, length);
         plan.steps = plan.reduced;
         layout.brief = plan.reduced <= 64;
     } else {
-        layout.tile = static_cast<std::uint16_t>(tile_of(request));
-        plan.span = layout.tile / plan.run * plan.run;
+        layout.tile = static_cast<std::uint16_t>(layout.folds ? 512 : tile_of(request));
+        if (layout.folds)
+            layout.lanes = lanes_along(nest, request, layout, plan.run);
+        plan.span = layout.folds ? folded_together(nest, request, plan) * plan.run
+                                 : layout.tile / plan.run * plan.run;
         if (!layout.runs && request.processors > 1)
             plan.span =
                 narrowed(plan, std::min(work / (16 * grain), std::int64_t{2} * request.processors));
@@ -431,10 +461,11 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
 
     layout.scattered = nest.has_place && !nest.places_in_order();
     bool rows = nest.walks_fastest(request.operands);
-    if (rows && request.target == Target::cpu && can_run(nest, request)) {
-        make_runs(request, nest, plan);
-        rows = false;
-    }
+    if (rows && request.target == Target::cpu)
+        if (const Runs runs = runs_of(nest, request); runs != Runs::none) {
+            make_runs(request, nest, plan, runs);
+            rows = false;
+        }
     layout.strategy = rows ? ReductionStrategy::rows : ReductionStrategy::columns;
     layout.kept_ndim = static_cast<std::uint8_t>(nest.kept);
     layout.reduced_ndim = static_cast<std::uint8_t>(nest.reduced());
@@ -488,7 +519,10 @@ std::string describe(const ReductionLayout& layout) {
                             : "") +
            (layout.scattered ? " | scattered" : "") +
            (layout.step > 1 ? join(" | step ", int{layout.step}) : "") +
-           (layout.brief ? " | brief" : "") + (layout.runs ? " | runs" : "") +
+           (layout.brief ? " | brief" : "") +
+           (layout.folds  ? " | folded runs"
+            : layout.runs ? " | runs"
+                          : "") +
            (layout.split ? " | split" : "") + (layout.atomic ? ", joined by atomics" : "");
 }
 

@@ -35,6 +35,7 @@ struct ReductionLayout {
     std::uint8_t step = 0;  // CPU rows: elements from one to the next; 0: not the same for all
     std::uint16_t tile = 0; // CPU columns: that a block sums up at a time
     bool runs = false;      // CPU columns: neighbouring ones belong to one output
+    bool folds = false;     // CPU columns: each run is folded before it joins its output
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 

@@ -51,6 +51,7 @@ struct KernelSpec {
 struct ElementwiseSpec : KernelSpec {
     std::string operation, loop_prep, after_loop;
     bool no_return = false, return_tuple = false;
+    bool total = false; // the body ends and does no harm whatever its inputs hold
 };
 
 // Does the body write places that it finds itself? Then two elements may write the same one.

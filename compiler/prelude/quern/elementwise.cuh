@@ -48,8 +48,7 @@ template <class T, int lanes> struct Pack {
             for (int k = 0; k < bytes / width; ++k) chunks[k] = reinterpret_cast<const chunk*>(from)[k];
         } else {
 #pragma unroll
-            for (int k = 0; k < lanes; ++k)
-                if (k >= begin && k < end) values[k] = from[k];
+            for (int k = 0; k < lanes; ++k) values[k] = k >= begin && k < end ? from[k] : T();
         }
     }
     template <class Index> __device__ void store(T* to, Index begin, Index end) const {

@@ -71,16 +71,22 @@ template <int count, class T, class Join> __device__ inline T fold_lanes(T* lane
 }
 
 // Elements [from, stop) of a line, `step` apart in it, for `count` lanes: one(l, k) is called for the k-th of the line, or
-// where `together` is 4 four(l, k) for four in each width of it. What lies between counts too, in lanes of its own, so that
-// every access is a whole vector.
+// where `together` is 4 four(l, k) for those at k and one, two and three `near` steps on, a quarter of the lanes at a time, so
+// that memory is read in its order. What lies between counts too, in lanes of its own, so that every access is a whole vector.
 template <int count, int step, int together, class One, class Four>
 __device__ inline void each_lane(long long from, long long stop, const One& one, const Four& four) {
-    const int width = count * step;
+    const int width = count * step, near = width / 4;
     const long long end = (stop - 1) * step + 1;
     long long k = from * step;
-    for (; together == 4 && count > 8 && end - k >= 4 * width; k += 4 * width) {
+    const auto quarter = [&](int part) {
         QUERN_INDEPENDENT
-        for (int l = 0; l < width; ++l) four(l, k + l);
+        for (int l = 0; l < near; ++l) four(part * near + l, k + part * width + l);
+    };
+    for (; together == 4 && count > 8 && end - k >= 4 * width; k += 4 * width) {
+        quarter(0);
+        quarter(1);
+        quarter(2);
+        quarter(3);
     }
     for (; end - k >= width; k += width) {
         QUERN_INDEPENDENT
@@ -111,7 +117,7 @@ template <class T, int width> struct SideBySide<complex<T>, width> {
 // Types whose parts are wanted side by side, or that can do with less than a join, have their own.
 template <class T, int count, int step, bool exact> struct Lanes {
     static const long long limit = 128; // of packs, before they are folded into the others
-    static const int width = count * step;
+    static const int width = count * step, near = width / 4;
     SideBySide<T, width> values;
     __device__ void clear(const T& identity) {
         for (int l = 0; l < width; ++l) values.put(l, identity);
@@ -121,7 +127,7 @@ template <class T, int count, int step, bool exact> struct Lanes {
         each_lane<count, step, exact ? 1 : 4>(
             from, stop, [&](int l, long long k) { values.put(l, join(values.get(l), dense(k))); },
             [&](int l, long long k) {
-                values.put(l, join(values.get(l), join(join(dense(k), dense(k + width)), join(dense(k + 2 * width), dense(k + 3 * width)))));
+                values.put(l, join(values.get(l), join(join(dense(k), dense(k + near)), join(dense(k + 2 * near), dense(k + 3 * near)))));
             });
     }
     template <class Join> __device__ T fold(const Join& join) {
@@ -178,9 +184,8 @@ template <class Columns, class Join> __device__ inline auto fold_columns(Columns
     return columns.get(first);
 }
 
-// Accumulators of neighbouring columns, of `limit` rows before they join those before them. Where there are more `passes` the
-// same rows come again.
-template <class T, int most> struct Columns {
+// Results side by side, of `limit` rows before they join those before them.
+template <class T, int most> struct Results {
     static const int limit = 128, passes = 1;
     SideBySide<T, most> values;
     __device__ void again(long long) {}
@@ -188,15 +193,20 @@ template <class T, int most> struct Columns {
         for (long long j = 0; j < count; ++j) put(j, identity);
     }
     template <class Join> __device__ void add(long long j, const T& x, const Join& join) { put(j, join(get(j), x)); }
-    template <class Join> __device__ void add(long long j, const T& a, const T& b, const T& c, const T& d, const Join& join) {
-        put(j, join(get(j), join(join(a, b), join(c, d))));
-    }
-    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
+    template <class Join> __device__ void absorb(const Results& other, long long count, const Join& join) {
         QUERN_INDEPENDENT
         for (long long j = 0; j < count; ++j) put(j, join(get(j), other.get(j)));
     }
     __device__ void put(long long j, const T& x) { values.put(j, x); }
     __device__ T get(long long j) const { return values.get(j); }
+};
+
+// Accumulators of neighbouring columns. Where there are more `passes` the same rows come again.
+template <class T, int most> struct Columns : Results<T, most> {
+    using Results<T, most>::add;
+    template <class Join> __device__ void add(long long j, const T& a, const T& b, const T& c, const T& d, const Join& join) {
+        this->put(j, join(this->get(j), join(join(a, b), join(c, d))));
+    }
     template <class Join> __device__ T fold(long long first, long long count, const Join& join) { return fold_columns(*this, first, count, join); }
 };
 

@@ -65,14 +65,18 @@ template <class T> struct Division {
 };
 #else
 // GPUs have no integer division: of 8 and 16 bits a float does it. Half a unit more keeps what is whole from being rounded
-// below it, and is less than what any other quotient lacks.
-__device__ inline float short_quotient(int a, int b) {
-    return __fdividef(static_cast<float>(a) + ::copysign(0.5f, static_cast<float>(b)), static_cast<float>(b));
+// below it, and is less than what any other quotient lacks. Conversions take as long as four sums there, so that numbers go
+// to a float and back beside 1.5 * 2^23, whose last bits are an integer's.
+__device__ inline float near_float(int a) { return __int_as_float(a + 0x4b400000) - 12582912.0f; }
+__device__ inline int short_quotient(int a, int b) { // floored; b is not 0
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(near_float(b)));
+    return __float_as_int(__fadd_rd(::fma(near_float(a), inverse, 0.5f * ::fabs(inverse)), 12582912.0f)) - 0x4b400000;
 }
 #define QUERN_IF_SHORT(result) if (sizeof(T) <= 2) return b == T(0) ? T(0) : static_cast<T>(result);
 template <class T> struct Division {
     static __device__ T floored(T a, T b) {
-        QUERN_IF_SHORT(__float2int_rd(short_quotient(a, b)))
+        QUERN_IF_SHORT(short_quotient(a, b))
         if (b == T(0)) return T(0);
         if (Integer<T>::is_signed && b == T(-1)) return wrapped_minus(a);
         const T quotient = static_cast<T>(a / b);
@@ -82,7 +86,7 @@ template <class T> struct Division {
         return b == T(0) || (Integer<T>::is_signed && b == T(-1)) ? T(0) : static_cast<T>(a % b);
     }
     static __device__ T remainder(T a, T b) {
-        QUERN_IF_SHORT(a - __float2int_rd(short_quotient(a, b)) * b)
+        QUERN_IF_SHORT(a - short_quotient(a, b) * b)
         const T rest = left(a, b);
         return static_cast<T>(Integer<T>::is_signed && rest != T(0) && ((rest ^ b) >> (8 * sizeof(T) - 1)) != 0 ? rest + b : rest);
     }

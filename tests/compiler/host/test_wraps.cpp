@@ -1,5 +1,5 @@
-// Indices that wrap around: loops over them are cut into stretches, whatever the ring, the place they
-// begin at, and how many rings one loop goes around in.
+// Indices that wrap around: loops over them are cut into stretches, whatever the ring, the place
+// they begin at, and how many rings one loop goes around in.
 #include "driver_program.h"
 #include <gtest/gtest.h>
 
@@ -9,8 +9,7 @@ namespace {
 class Wraps : public testing::TestWithParam<const char*> {
   protected:
     static DriverProgram program(std::string text) {
-        return DriverProgram(
-            {std::move(text), {std::string("--quern-waiting=") + GetParam()}});
+        return DriverProgram({std::move(text), {std::string("--quern-waiting=") + GetParam()}});
     }
 };
 INSTANTIATE_TEST_SUITE_P(Tiers, Wraps, testing::Values("fibers", "regions"),
@@ -18,7 +17,8 @@ INSTANTIATE_TEST_SUITE_P(Tiers, Wraps, testing::Values("fibers", "regions"),
 
 TEST_P(Wraps, ThreadsThatReadAroundSharedMemory) {
     for (const unsigned places : {32u, 64u, 128u, 1024u}) {
-        const auto text = R"(extern "C" __global__ void around(const int* x, int* y, int rounds, int from) {
+        const auto text =
+            R"(extern "C" __global__ void around(const int* x, int* y, int rounds, int from) {
             __shared__ int kept[PLACES];
             unsigned t = threadIdx.x;
             for (unsigned k = t; k < PLACES; k += blockDim.x) kept[k] = x[k];
@@ -42,14 +42,16 @@ TEST_P(Wraps, ThreadsThatReadAroundSharedMemory) {
                         const unsigned base = t + static_cast<unsigned>(from);
                         expected[t] += x[(base + round) % places] - 3 * x[base % places];
                     }
-                ASSERT_EQ(around.launch("around", {{1}, {threads}}, x.data(), y.data(), rounds, from),
-                          CUDA_SUCCESS);
+                ASSERT_EQ(
+                    around.launch("around", {{1}, {threads}}, x.data(), y.data(), rounds, from),
+                    CUDA_SUCCESS);
                 ASSERT_EQ(y, expected) << places << " places from " << from;
             }
     }
 }
 
-// Also backwards, with signed remainders, several rings in one loop, and along a loop of one thread.
+// Also backwards, with signed remainders, several rings in one loop, and along a loop of one
+// thread.
 TEST_P(Wraps, SeveralRingsInOneLoop) {
     const DriverProgram rings = program(R"(
         extern "C" __global__ void threads(const float* x, float* y, int a, int b) {

@@ -203,9 +203,27 @@ TEST(ReductionPlan, ShortRunsOfTheCpu) {
     EXPECT_EQ(planned.tiles, 13);
     EXPECT_EQ(planned.steps, 256);
     EXPECT_EQ(planned.outputs, 512);
-    EXPECT_FALSE(plan({256, 512, 4000}, 5).layout.runs); // long
-    EXPECT_FALSE(plan({8, 512, 100}, 5).layout.runs);    // few
-    EXPECT_FALSE(plan({256, 512, 100}, 6).layout.runs);  // nothing between
+    EXPECT_FALSE(plan({256, 512, 40'000}, 5).layout.runs); // long
+    EXPECT_FALSE(plan({8, 512, 100}, 5).layout.runs);      // few
+    EXPECT_FALSE(plan({256, 512, 100}, 6).layout.runs);    // nothing between
+}
+
+// Longer runs are folded each as it comes; every core has outputs of its own.
+TEST(ReductionPlan, FoldedRunsOfTheCpu) {
+    const auto plan = [](std::vector<std::int64_t> shape, std::uint64_t reduced, int cores) {
+        return Planned(std::move(shape), reduced, 4, 0x1000, Target::cpu, cores).plan;
+    };
+    const ReductionPlan one = plan({3, 300, 1000}, 5, 1), four = plan({3, 3000, 1000}, 5, 4);
+    EXPECT_EQ(describe(one.layout),
+              "columns x64 | kept 1, reduced 1 | contiguous contiguous | 64-bit | folded runs");
+    EXPECT_EQ(one.run, 1000);
+    EXPECT_EQ(one.span, 300'000); // all of them
+    EXPECT_EQ(one.tiles, 1);
+    EXPECT_EQ(one.steps, 3);
+    EXPECT_EQ(four.span, 188'000); // whole runs, a sixteenth of the outputs
+    EXPECT_EQ(four.tiles, 16);
+    EXPECT_EQ(plan({3, 3000, 1000}, 5, 1).span, 512'000); // as many as a tile holds
+    EXPECT_EQ(plan({3, 300, 1000}, 5, 64).span, 17'000);  // 64 KiB at least
 }
 
 // Rows of some lines that follow each other are taken one by one; rows far apart, rows of a few

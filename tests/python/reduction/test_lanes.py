@@ -82,3 +82,35 @@ def test_long_columns_lose_nothing(device):
     found = quern.sum(quern.asarray(values), axis=0).get()
     np.testing.assert_allclose(found, wanted, rtol=3e-6)
     assert abs(found - wanted).max() <= abs(values.sum(axis=0) - wanted).max()
+
+
+FOLDED = [(3, 5, 600), (20, 7, 1000), (300, 3, 520), (2, 600, 2050), (5, 2, 9000)]
+
+
+@pytest.mark.parametrize("kind", ["b", "f2", "f4", "f8", "D"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "max", "mean", "std", "nansum", "nanmax", "any"]
+)
+def test_runs(device, name, kind):
+    """Kept axes between reduced ones: runs of each output, of whole lanes or not, also with gaps and backwards."""
+    if kind == "D" and name in ("max", "nanmax"):
+        pytest.skip("complex numbers have no widest type to compare in")
+    random = np.random.default_rng(len(name))
+    for shape in FOLDED:
+        values = random.integers(-9, 10, shape).astype(kind)
+        if name == "prod":
+            values = np.where(random.random(shape) < 0.5, 1, -1).astype(kind)
+        if np.dtype(kind).kind in "fc":
+            values[random.random(shape) < 0.01] = 0 if name == "prod" else 0.5
+            if name.startswith("nan"):
+                values[random.random(shape) < 0.2] = np.nan
+        for cut in (np.s_[:], np.s_[:, :, ::2], np.s_[::-1, :, ::-1], np.s_[:, 1:, :-3]):
+            view = values[cut]
+            wide = view.astype({"i": "i8", "f": "f8", "c": "c16"}[view.dtype.kind])
+            found = quern.asnumpy(getattr(quern, name)(quern.asarray(values)[cut], axis=(0, 2)))
+            np.testing.assert_allclose(
+                found.astype(np.result_type(found, "f8")),
+                getattr(np, name)(wide, axis=(0, 2)),
+                rtol=2e-3 if kind == "f2" else 1e-5,
+                atol=1e-5,
+            )
