@@ -308,8 +308,10 @@ std::int64_t rows_together(const KeptNest& nest, const ReductionRequest& request
 // Longer runs are folded each, and outputs are what the columns hold.
 enum class Runs : std::uint8_t { none, columns, folded };
 Runs runs_of(const KeptNest& nest, const ReductionRequest& request) {
-    constexpr std::int64_t brief = 2048, near = 65536; // bytes of a run
-    constexpr std::int64_t least = 16;                 // runs of an output that pay for its end
+    // Bytes of a run; where an element decides, rows that are left early are best.
+    const std::int64_t brief = request.may_settle ? 4096 : 2048,
+                       near = request.may_settle ? 0 : 65536;
+    constexpr std::int64_t least = 16; // runs of an output that pay for its end
     if (nest.kept == 0 || nest.reduced() < 2 || request.uses_place || request.keep_kept_order ||
         request.keep_axes)
         return Runs::none;
@@ -322,11 +324,11 @@ Runs runs_of(const KeptNest& nest, const ReductionRequest& request) {
         if (nest.stride[k][across] != nest.stride[k][inner] * run ||
             nest.stride[k][across] > std::abs(nest.stride[k][inner - 1]))
             return Runs::none;
-        bytes = std::max(bytes, nest.stride[k][across]);
+        bytes = std::max(bytes, std::abs(nest.stride[k][across]));
     }
     if (bytes < brief && run <= tile_of(request) / 2)
         return nest.count(nest.kept, inner) < least ? Runs::none : Runs::columns;
-    return bytes <= near && !request.may_settle ? Runs::folded : Runs::none;
+    return bytes <= near ? Runs::folded : Runs::none;
 }
 
 void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan, Runs runs) {
@@ -379,7 +381,7 @@ std::int64_t folded_together(const KeptNest& nest, const ReductionRequest& reque
     std::int64_t bytes = 1;
     for (int k = 0; k < nest.operands; ++k)
         if (!request.operands[k].output)
-            bytes = std::max(bytes, nest.stride[k][nest.kept - 1] * plan.run);
+            bytes = std::max(bytes, std::abs(nest.stride[k][nest.kept - 1]) * plan.run);
     const std::int64_t across = plan.length / plan.run,
                        share = request.processors > 1
                                    ? ceil_div(across, std::int64_t{4} * request.processors)
