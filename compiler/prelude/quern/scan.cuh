@@ -58,11 +58,12 @@ __device__ inline void scan_run(Index begin, Index end, Prefix<T>& carry, const 
     Index j = begin;
     for (; JoinsSlowly<T>::value && end - j >= chains * steps; j += chains * steps) {
         T joined[chains][steps], last[chains];
+        for (int k = 0; k < chains * steps; ++k) joined[k / steps][k % steps] = at(j + k); // memory in its order
 #pragma unroll
-        for (int c = 0; c < chains; ++c) joined[c][0] = last[c] = at(j + c * steps);
+        for (int c = 0; c < chains; ++c) last[c] = joined[c][0];
         for (int k = 1; k < steps; ++k)
 #pragma unroll
-            for (int c = 0; c < chains; ++c) joined[c][k] = last[c] = join(last[c], at(j + c * steps + k));
+            for (int c = 0; c < chains; ++c) joined[c][k] = last[c] = join(last[c], joined[c][k]);
         for (int c = 0; c < chains; ++c) {
             if (Puts) {
                 const T ahead = carry.value;
