@@ -36,19 +36,15 @@ void ReductionEmitter::declare_sums() {
 }
 
 // `const auto at = [&](j)`: the value of element j of the current run; where elements stand a known
-// step apart, of the j-th of all in the line.
-void ReductionEmitter::cpu_element() {
+// step apart, of the j-th of all in the line. `end` is that of the lines' names.
+void ReductionEmitter::cpu_element(const std::string& position, const std::string& row,
+                                   const std::string& end) {
     out_.open("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") -> ",
               inner_type());
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "& ", name(ref), " = ",
-                  cpu_operand(ref, own("from_" + name(ref))), ";");
-    const std::string nth =
-        own("j") + (layout_.step > 1 ? join(" / ", int{layout_.step}) : std::string());
-    map_value(layout_.scattered
-                  ? join(own("place"), " + (", nth, ") * ", nest(join("place_", fastest())))
-                  : join(own("run"), " * ", as_signed(nest("length")), " + ", nth),
-              own("tile"));
+                  cpu_operand(ref, own("from_" + name(ref)) + end), ";");
+    map_value(position, row);
     out_.line("return ", own("value"), ";");
     out_.close(";");
 }
@@ -117,7 +113,12 @@ void ReductionEmitter::cpu_rows() {
     if (layout_.scattered)
         out_.line("const ", signed_, " ", own("place"), " = ", nest("first_place"),
                   places(n, n + m - 1), ";");
-    cpu_element();
+    const std::string nth =
+        own("j") + (layout_.step > 1 ? join(" / ", int{layout_.step}) : std::string());
+    cpu_element(layout_.scattered
+                    ? join(own("place"), " + (", nth, ") * ", nest(join("place_", fastest())))
+                    : join(own("run"), " * ", as_signed(nest("length")), " + ", nth),
+                own("tile"));
     const std::string take = join(own("lanes"), ".take(", own("at"));
     if (settles()) {
         out_.line(own("settled"), " = ", own("search"), ".take([&](const ", signed_, " ", own("j"),
@@ -214,21 +215,14 @@ void ReductionEmitter::cpu_folded_runs() {
     const int lanes = layout_.lanes;
     const std::string kind =
         join("quern::Lanes<", inner_type(), ", ", lanes, ", 1, ", spec_.exact, ">");
-    out_.open("const auto ", own("at"), " = [&](const ", signed_, " ", own("j"), ") -> ",
-              inner_type());
-    for (const OperandRef& ref : inputs_)
-        out_.line("const ", type(ref), "& ", name(ref), " = ",
-                  cpu_operand(ref, own("from_" + name(ref)) + "_0"), ";");
-    map_value(join(own("step"), " * ", as_signed(nest("run")), " + ", own("j"), " % ",
-                   as_signed(nest("run"))),
-              join("(", own("outer"), " * ", nest("length"), " + ", own("low"), " + ", own("j"),
-                   ") / ", as_signed(nest("run"))));
-    out_.line("return ", own("value"), ";");
-    out_.close(";");
+    const std::string run = as_signed(nest("run"));
+    cpu_element(join(own("step"), " * ", run, " + ", own("j"), " % ", run),
+                join("(", own("outer"), " * ", nest("length"), " + ", own("low"), " + ", own("j"),
+                     ") / ", run),
+                "_0");
     out_.line(signed_, " ", own("place"), " = 0;");
     out_.open("for (", signed_, " ", own("from"), " = 0; ", own("from"), " < ", own("count"), ";)");
-    out_.line("const ", signed_, " ", own("run_end"), " = (", own("place"), " + 1) * ",
-              as_signed(nest("run")), ";");
+    out_.line("const ", signed_, " ", own("run_end"), " = (", own("place"), " + 1) * ", run, ";");
     if (spec_.exact) // nothing is rounded on the way
         out_.line("const ", signed_, " ", own("to"), " = ", own("run_end"), ";");
     else

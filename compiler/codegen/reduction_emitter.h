@@ -66,7 +66,8 @@ class ReductionEmitter : private FoldEmitter {
 
     // CPU
     void cpu_rows();
-    void cpu_element();
+    void cpu_element(const std::string& position, const std::string& row,
+                     const std::string& end = {});
     [[nodiscard]] std::string cpu_operand(const OperandRef& ref, const std::string& from) const;
     void cpu_column_rows(int count);
     void cpu_folded_runs();

@@ -335,12 +335,13 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = !quick;
     llvm::PassBuilder builder(&machine, tuning, std::nullopt, &before_passes);
     builder.registerVectorizerStartEPCallback(
-        [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
-            passes.addPass(CutAtWraps());
+        [=](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+            if (!quick) // there are vectors
+                passes.addPass(CutAtWraps());
             passes.addPass(apart());
             passes.addPass(CallsOneAtATime());
         });
-    if (!quick) // there are vectors
+    if (!quick)
         builder.registerOptimizerEarlyEPCallback(
             [](llvm::ModulePassManager& passes, auto&&...) { passes.addPass(NarrowStreams()); });
     builder.registerOptimizerLastEPCallback(
