@@ -86,7 +86,7 @@ void ReductionEmitter::cpu_rows() {
                   own("lanes"), ";");
         out_.line(own("lanes"), ".clear(", inner_identity(), ");");
         if (layout_.scattered)
-            out_.line(own("lanes"), ".in_any_order();");
+            out_.line(own("lanes"), ".in_any_order(", nest(join("place_", fastest())), " < 0);");
         if (!whole)
             out_.line(signed_, " ", own("packs"), " = 0;");
     }

@@ -308,8 +308,16 @@ std::int64_t rows_together(const KeptNest& nest, const ReductionRequest& request
 // Longer runs are folded each, and outputs are what the columns hold.
 enum class Runs : std::uint8_t { none, columns, folded };
 Runs runs_of(const KeptNest& nest, const ReductionRequest& request) {
-    // Bytes of a run; where an element decides, rows that are left early are best.
-    const std::int64_t brief = request.may_settle ? 4096 : 2048,
+    std::int64_t item = 1;
+    for (const Operand& operand : request.operands)
+        if (!operand.output)
+            item = std::max<std::int64_t>(item, operand.item_bytes);
+    // Bytes of a run; where an element decides, rows that are left early are best. To fold a run
+    // takes as long as some vectors of it, longer where elements are narrow or accumulators wide.
+    const bool light = item >= 4 && request.accumulator_bytes <= 8;
+    const std::int64_t brief = request.may_settle ? 4096
+                               : light            ? 1024
+                                                  : 2048,
                        near = request.may_settle ? 0 : 65536;
     constexpr std::int64_t least = 16; // runs of an output that pay for its end
     if (nest.kept == 0 || nest.reduced() < 2 || request.uses_place || request.keep_kept_order ||
@@ -366,11 +374,11 @@ std::uint16_t lanes_along(const KeptNest& nest, const ReductionRequest& request,
     const bool apart = layout.step == 0 &&
                        std::ranges::any_of(std::span(layout.access).first(layout.operand_count),
                                            [](Access access) { return access == Access::strided; });
-    return static_cast<std::uint16_t>(length < 8                        ? 1
-                                      : length < 64                     ? 8
-                                      : apart                           ? 16
-                                      : length < std::int64_t{4} * most ? 32
-                                                                        : most);
+    return static_cast<std::uint16_t>(length < 8                                           ? 1
+                                      : length < 64                                        ? 8
+                                      : apart                                              ? 16
+                                      : length < std::int64_t{layout.folds ? 2 : 4} * most ? 32
+                                                                                           : most);
 }
 
 // CPU: outputs of a tile whose runs are folded: as many as memory likes to be read at one go, and

@@ -122,7 +122,7 @@ template <class T, int count, int step, bool exact> struct Lanes {
     __device__ void clear(const T& identity) {
         for (int l = 0; l < width; ++l) values.put(l, identity);
     }
-    __device__ void in_any_order() {}
+    __device__ void in_any_order(bool) {}
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         each_lane<count, step, exact ? 1 : 4>(
             from, stop, [&](int l, long long k) { values.put(l, join(values.get(l), dense(k))); },

@@ -61,7 +61,7 @@ template <class V, bool rising> __device__ inline Candidate<V, false, rising> le
 }
 
 // NaN before all, then the better value, then the first.
-template <class P> __device__ inline P chosen(const P& a, const P& b, bool b_better) {
+template <class P> __device__ inline P preferred(const P& a, const P& b, bool b_better) {
     const bool b_wins = is_nan(b.value) ? !is_nan(a.value) || b.index < a.index
                                         : b_better || (same(b.value, a.value) && b.index < a.index);
     P winner; // by members: values in registers, never a choice of addresses
@@ -70,22 +70,28 @@ template <class P> __device__ inline P chosen(const P& a, const P& b, bool b_bet
     return winner;
 }
 template <class T, class I> __device__ inline Placed<T, I> greatest(const Placed<T, I>& a, const Placed<T, I>& b) {
-    return chosen(a, b, above(b.value, a.value));
+    return preferred(a, b, above(b.value, a.value));
 }
 template <class T, class I> __device__ inline Placed<T, I> least(const Placed<T, I>& a, const Placed<T, I>& b) {
-    return chosen(a, b, above(a.value, b.value));
+    return preferred(a, b, above(a.value, b.value));
 }
 
 #ifdef __QUERN_HOST__
 
-// A block's best value is found without places; only in a block that beats all before it the place is looked for, or in one
-// that equals them where elements come in any order: else they come from the first to the last.
+// Integers as wide as what stands beside them.
+template <int bytes> struct Counter { typedef long long type; };
+template <> struct Counter<1> { typedef signed char type; };
+template <> struct Counter<2> { typedef short type; };
+template <> struct Counter<4> { typedef int type; };
+
+// Lanes hold the best values of a block and the pack that each came in. The place is worked out in a block that beats all
+// before it, or in one that equals them where elements come in any order: else they come from the first to the last.
 template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, count, step, true> {
     typedef Placed<T, I> P;
     P best;
-    bool rising;
-    __device__ void clear(const P& identity) { best = identity, rising = true; }
-    __device__ void in_any_order() { rising = false; }
+    bool rising, falls; // places along a run may fall: then the last of equals wins
+    __device__ void clear(const P& identity) { best = identity, rising = true, falls = false; }
+    __device__ void in_any_order(bool backwards) { rising = false, falls = backwards; }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         if (count > 1) from = scan<count <= 8 ? 16 : count>(dense, from, stop, join);
         for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));
@@ -113,49 +119,45 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
+        typedef typename Counter<sizeof(T)>::type Count;
         const int lanes = width * step;
-        const auto the_better = [&](const T& a, const T& b) -> T { return better(b, a, join) ? b : a; };
+        const auto the_better = [&](const T& a, const T& b) -> T { return chosen(better(b, a, join), b, a); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
         if (last - first < width) return first;
         while (from < last) {
             if (settled(join)) return stop;
             if (last - from < width) from = last - width;
-            const long long whole = (last - from) / width, packs = whole < 64 ? whole : 64, end = from + packs * width;
-            T top[lanes];
-            int odd[lanes]; // NaN compares with nothing
-            for (int l = 0; l < lanes; ++l) top[l] = dense(from * step).value, odd[l] = 0;
-            for (long long k = from; k < end; k += width) {
+            const long long whole = (last - from) / width, end = from + (whole < 64 ? whole : 64) * width;
+            T top[lanes], odd[lanes]; // NaN compares with nothing
+            Count pack[lanes];        // where `top` was met
+            for (int l = 0; l < lanes; ++l) odd[l] = top[l] = dense(from * step + l).value, pack[l] = 0;
+            Count nth_pack = 1;
+            for (long long k = from + width; k < end; k += width, ++nth_pack) {
                 QUERN_INDEPENDENT
                 for (int l = 0; l < lanes; ++l) {
-                    const T x = dense(k * step + l).value;
-                    top[l] = the_better(top[l], x);
-                    odd[l] |= is_nan(x);
+                    const T x = dense(k * step + l).value, was = top[l], met = odd[l];
+                    const bool wins = better(x, was, join) | (falls & same(x, was));
+                    top[l] = chosen(wins, x, was);
+                    pack[l] = wins ? nth_pack : pack[l];
+                    odd[l] = chosen(is_nan(x), x, met);
                 }
             }
+            T tops[width];
             int any_odd = 0;
-            for (int l = 0; l < width; ++l) top[l] = top[l * step], any_odd |= odd[l * step];
-            const T most = fold_lanes<width>(top, the_better);
-            const bool worse = rising ? !better(most, best.value, join) : better(best.value, most, join);
-            const bool beaten = is_nan(best.value) ? rising | !any_odd : !any_odd & (best.index != P::nowhere()) & worse;
-            for (long long k = beaten ? end : from; k < end; k += width) {
-                int hits = 0;
+            for (int l = 0; l < width; ++l) tops[l] = top[l * step], any_odd |= is_nan(odd[l * step]);
+            const T most = fold_lanes<width>(tops, the_better);
+            if (any_odd || best.index == P::nowhere() || better(most, best.value, join) || (!rising && same(most, best.value))) {
+                int place = 64 * width;
                 for (int l = 0; l < width; ++l) {
-                    const T x = dense((k + l) * step).value;
-                    hits |= any_odd ? is_nan(x) : same(x, most);
+                    const int at = pack[l * step] * width + l, nth = falls ? 64 * width - 1 - at : at;
+                    const int here = same(top[l * step], most) ? nth : 64 * width;
+                    place = here < place ? here : place;
                 }
-                if (!hits) continue;
-                I lowest = P::nowhere();
-                for (int l = 0; l < width; ++l) {
-                    const P x = dense((k + l) * step);
-                    const I here = (any_odd ? is_nan(x.value) : same(x.value, most)) ? x.index : P::nowhere();
-                    lowest = here < lowest ? here : lowest;
-                }
-                if (lowest == P::nowhere()) continue;
-                P found(most);
-                found.index = lowest;
-                if (any_odd) found.value = T(__uint_as_float(0x7fc00000u));
-                best = join(best, found);
-                if (rising) break;
+                const P found = dense((from + (falls ? 64 * width - 1 - place : place)) * step);
+                if (!any_odd && found.index != P::nowhere()) best = join(best, found);
+                else // which of them is NaN, or which has a place
+                    QUERN_PLAIN
+                    for (long long k = from; k < end; ++k) best = join(best, dense(k * step));
             }
             from = end;
         }

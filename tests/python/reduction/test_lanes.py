@@ -40,6 +40,31 @@ def test_places(device, dtype):
     assert int(quern.nanargmax(quern.asarray(low))) == 4000
 
 
+@pytest.mark.parametrize("kind", ["i1", "f4", "D"])
+def test_places_in_views(device, kind):
+    """The first of equals by NumPy's order of the view, wherever memory goes; skipped NaN have no place."""
+    random = np.random.default_rng(11)
+    views = (np.s_[::-1], np.s_[..., ::-2], np.s_[::-3, ::3])
+    for shape in ((1, 9000), (130, 70)):
+        values = random.integers(0, 4, shape).astype(kind)
+        if kind == "D":
+            values.imag = random.integers(0, 3, shape)
+        if kind != "i1":
+            values[random.random(shape) < 0.2] = -np.inf
+            values[random.random(shape) < 0.001] = np.nan
+        for view in views:
+            for axes in ((0, 1), (1, 0)):
+                x = values.transpose(axes)[view]
+                ours = quern.asarray(values).transpose(axes)[view]
+                for axis in (None, 0, 1):
+                    for name in ("argmax", "argmin"):
+                        found = getattr(quern, name)(ours, axis=axis).get()
+                        np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis))
+                    if kind == "f4" and not np.isnan(x).all(axis=axis).any():
+                        found = quern.nanargmin(ours, axis=axis).get()
+                        np.testing.assert_array_equal(found, np.nanargmin(x, axis=axis))
+
+
 @pytest.mark.parametrize("step", [2, 3, 4, 5, -2])
 @pytest.mark.parametrize(
     "name", ["sum", "max", "std", "any", "count_nonzero", "nansum", "nanmax", "argmin"]
