@@ -281,18 +281,22 @@ std::uint8_t common_step(const KeptNest& nest, const ReductionRequest& request,
     return step >= 2 && step <= 4 ? static_cast<std::uint8_t>(step) : std::uint8_t{0};
 }
 
-// CPU: columns whose accumulators stay in the first cache.
+// CPU: columns whose accumulators stay in the caches of a core, and whose rows are long enough to
+// be read ahead.
 std::int64_t tile_of(const ReductionRequest& request) {
-    constexpr std::int64_t bytes = 16 * 1024;
+    constexpr std::int64_t bytes = 32 * 1024;
     return std::clamp<std::int64_t>(bytes / std::bit_ceil(std::max(request.accumulator_bytes, 1u)),
                                     512, bytes);
 }
 
 // CPU: rows of columns that are read side by side, so that they meet before the sums do. Rows of
-// some lines near each other are better taken one by one, for memory is read ahead in its order.
+// some lines near each other are better taken one by one, for memory is read ahead in its order,
+// as long as the sums stay in the first cache.
 std::int64_t rows_together(const KeptNest& nest, const ReductionRequest& request,
                            const ReductionPlan& plan) {
-    constexpr std::int64_t brief = 256, near = 2048, cached = 1 << 20; // bytes
+    constexpr std::int64_t brief = 256, near = 8192, cached = 1 << 20, fit = 16 * 1024; // bytes
+    if (plan.length * request.accumulator_bytes > fit)
+        return reduction_rows_together;
     for (int k = 0; k < nest.operands; ++k) {
         const Operand& operand = request.operands[k];
         const std::int64_t pitch = std::abs(nest.stride[k][nest.ndim - 1]);

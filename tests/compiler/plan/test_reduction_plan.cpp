@@ -159,9 +159,9 @@ TEST(ReductionPlan, LanesOfTheCpu) {
     EXPECT_EQ(layout({100, 100}, 2, 4).lanes, 32);
     EXPECT_TRUE(layout({1 << 20, 16}, 2, 4).brief);
     EXPECT_FALSE(layout({1 << 10, 100}, 2, 4).brief);
-    EXPECT_EQ(layout({1000, 1000}, 1, 8).tile, 2048);
-    EXPECT_EQ(layout({1000, 1000}, 1, 1).tile, 16384);
-    EXPECT_EQ(layout({1000, 1000}, 1, 32).tile, 512);
+    EXPECT_EQ(layout({1000, 1000}, 1, 8).tile, 4096);
+    EXPECT_EQ(layout({1000, 1000}, 1, 1).tile, 32768);
+    EXPECT_EQ(layout({1000, 1000}, 1, 32).tile, 1024);
 }
 
 // Gaps may be read where the map can be asked about anything, the same gap in every input.
@@ -198,9 +198,9 @@ TEST(ReductionPlan, ShortRunsOfTheCpu) {
     EXPECT_EQ(describe(planned.layout),
               "columns x1 | kept 1, reduced 1 | contiguous contiguous | 64-bit | runs");
     EXPECT_EQ(planned.run, 100);
-    EXPECT_EQ(planned.span, 4000); // whole runs
+    EXPECT_EQ(planned.span, 8100); // whole runs
     EXPECT_EQ(planned.length, 51'200);
-    EXPECT_EQ(planned.tiles, 13);
+    EXPECT_EQ(planned.tiles, 7);
     EXPECT_EQ(planned.steps, 256);
     EXPECT_EQ(planned.outputs, 512);
     EXPECT_FALSE(plan({256, 512, 40'000}, 5).layout.runs); // long
@@ -224,6 +224,8 @@ TEST(ReductionPlan, FoldedRunsOfTheCpu) {
     EXPECT_EQ(four.tiles, 16);
     EXPECT_EQ(plan({3, 3000, 1000}, 5, 1).span, 512'000); // as many as a tile holds
     EXPECT_EQ(plan({3, 300, 1000}, 5, 64).span, 17'000);  // 64 KiB at least
+    EXPECT_TRUE(plan({256, 300, 256}, 5, 1).layout.folds);
+    EXPECT_FALSE(plan({256, 300, 255}, 5, 1).layout.folds);
 }
 
 // Rows of some lines that follow each other are taken one by one; rows far apart, rows of a few
@@ -237,6 +239,8 @@ TEST(ReductionPlan, RowsTogetherOfTheCpu) {
     EXPECT_EQ(together({256, 256, 256}, 1), 4);
     EXPECT_EQ(together({16, 64, 16384}, 4), 4);
     EXPECT_EQ(together({16, 64, 200}, 4), 4);
+    EXPECT_EQ(together({16, 640, 2048}, 4), 1);
+    EXPECT_EQ(together({16, 640, 2049}, 4), 4);
 }
 
 TEST(ReductionPlan, NothingBehindAnOutput) {
