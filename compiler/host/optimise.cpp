@@ -5,6 +5,7 @@
 #include "compiler/host/seldom.h"
 #include "compiler/host/short_floats.h"
 #include "compiler/host/streams.h"
+#include "compiler/host/vectors_first.h"
 #include "compiler/host/wraps.h"
 #include <deque>
 #include <dlfcn.h>
@@ -336,8 +337,10 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     llvm::PassBuilder builder(&machine, tuning, std::nullopt, &before_passes);
     builder.registerVectorizerStartEPCallback(
         [=](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
-            if (!quick) // there are vectors
+            if (!quick) { // there are vectors
+                passes.addPass(ReleaseToUnroll());
                 passes.addPass(CutAtWraps());
+            }
             passes.addPass(apart());
             passes.addPass(CallsOneAtATime());
         });
@@ -368,10 +371,13 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
                 function.addFnAttr(vector_width, "512");
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
-    if (!quick) // before anything sinks what lift.cpp lifted
+    if (!quick) {
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepForVectors()));
+        // before anything sinks what lift.cpp lifted
         passes.addPass(llvm::createModuleToFunctionPassAdaptor(
             llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                   /*UseMemorySSA=*/true)));
+    }
     passes.addPass(builder.buildPerModuleDefaultPipeline(level));
     passes.run(module, modules);
     program.needs_reduction = needs_reduction(module);

@@ -71,22 +71,24 @@ template <int count, class T, class Join> __device__ inline T fold_lanes(T* lane
 }
 
 // Elements [from, stop) of a line, `step` apart in it, for `count` lanes: one(l, k) is called for the k-th of the line, or
-// where `together` is 4 four(l, k) for those at k and one, two and three `near` steps on, a quarter of the lanes at a time, so
-// that memory is read in its order. What lies between counts too, in lanes of its own, so that every access is a whole vector.
-template <int count, int step, int together, class One, class Four>
+// where `together` is 4 four(l, k) for those at k and one, two and three `near` steps on, one of `parts` of the lanes at a
+// time, so that memory is read in its order. What lies between counts too, in lanes of its own, so that every access is a whole
+// vector.
+template <int count, int step, int together, int parts = 4, class One, class Four>
 __device__ inline void each_lane(long long from, long long stop, const One& one, const Four& four) {
-    const int width = count * step, near = width / 4;
+    const int width = count * step, near = width / parts;
     const long long end = (stop - 1) * step + 1;
     long long k = from * step;
-    const auto quarter = [&](int part) {
+    const auto take = [&](int part) {
         QUERN_INDEPENDENT
-        for (int l = 0; l < near; ++l) four(part * near + l, k + part * width + l);
+        for (int l = 0; l < near; ++l) four(part * near + l, k + part * 4 * near + l);
     };
     for (; together == 4 && count > 8 && end - k >= 4 * width; k += 4 * width) {
-        quarter(0);
-        quarter(1);
-        quarter(2);
-        quarter(3);
+        take(0);
+        if (parts == 1) continue;
+        take(1);
+        take(2);
+        take(3);
     }
     for (; end - k >= width; k += width) {
         QUERN_INDEPENDENT

@@ -143,7 +143,7 @@ template <class T, class V> constexpr int passes_of(const Shifted<T, V>*) { retu
 template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, count, step, false> {
     typedef Shifted<T, V> X;
     typedef Moments<T, Twofold<T>> Total;
-    static const int width = count * step, side = width / 4, passes = passes_of(static_cast<X*>(nullptr));
+    static const int width = count * step, passes = passes_of(static_cast<X*>(nullptr));
     static const long long limit = passes > 1 ? 64 : 256;
     Total all;
     __device__ void clear(const X&) { all = Total(); }
@@ -172,7 +172,7 @@ template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, cou
             missing[l] += x.count == 0;
             return x.count != 0 ? x.shift - near : T(0);
         };
-        each_lane<count, step, 4>(
+        each_lane<count, step, 4, 1>(
             from, stop,
             [&](int l, long long k) {
                 const T p = off(l, dense(k));
@@ -180,7 +180,7 @@ template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, cou
                 squares[l] += p * p;
             },
             [&](int l, long long k) {
-                const T p = off(l, dense(k)), q = off(l, dense(k + side)), r = off(l, dense(k + 2 * side)), s = off(l, dense(k + 3 * side));
+                const T p = off(l, dense(k)), q = off(l, dense(k + width)), r = off(l, dense(k + 2 * width)), s = off(l, dense(k + 3 * width));
                 sum[l] += (p + q) + (r + s);
                 squares[l] += (p * p + q * q) + (r * r + s * s);
             });
