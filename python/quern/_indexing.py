@@ -346,7 +346,7 @@ def unravel_index(
 ) -> tuple[ndarray, ...]:
     """Positions in an array of `shape` as an index for each axis. Waits, to check them.
 
-    Raises: ValueError for a position outside; TypeError for positions that are no integers.
+    Raises: ValueError for a position outside or 2^63 elements and more; TypeError for positions that are no integers.
     Source: NumPy, `numpy.unravel_index`.
     """
     order = _plain_order(order)
@@ -358,6 +358,8 @@ def unravel_index(
         raise TypeError("only int indices permitted")
     places = places.astype(np.int64, copy=False)
     size = math.prod(extents)
+    if size >= 2**63:
+        raise ValueError("dimensions are too large: so many elements have no int64 positions")
     if places.size:
         _refuse_outside(
             (places < 0) | (places >= size),
@@ -373,7 +375,7 @@ def ravel_multi_index(
     """The positions in an array of shape `dims` of elements that are given by an index for each axis.
 
     `mode`, for all axes or one for each: "raise" (which waits, to check), "wrap" or "clip".
-    Raises: ValueError for an index outside, or another number of indices than axes.
+    Raises: ValueError for an index outside, another number of indices than axes, or dims of 2^63 elements and more.
     Source: NumPy, `numpy.ravel_multi_index`.
     """
     order = _plain_order(order)
@@ -381,6 +383,8 @@ def ravel_multi_index(
     parts = [asarray(part) for part in multi_index]
     if len(parts) != len(extents):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
+    if math.prod(extents) >= 2**63:
+        raise ValueError("invalid dims: so many elements have no int64 positions")
     modes = (mode,) * len(extents) if isinstance(mode, str) else tuple(mode)
     places: Any = None
     step = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +106,13 @@ def vstack(
     return _core.concatenate(rows, 0, None, dtype, casting)
 
 
-row_stack = vstack
+def row_stack(
+    tup: Sequence[object], *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind"
+) -> ndarray:
+    """`vstack` by the name that NumPy 2 deprecates, with a DeprecationWarning. Source: NumPy, `numpy.row_stack`."""
+    message = "`row_stack` alias is deprecated. Use `quern.vstack` directly."
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 def hstack(

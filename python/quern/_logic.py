@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core
-from quern._creation import array, zeros
+from quern._creation import array, asarray, zeros
 from quern._operands import (
     as_array,
     ufuncs,
@@ -179,9 +179,15 @@ def can_cast(from_: Any, to: npt.DTypeLike, casting: Any = "safe") -> bool:
     return np.can_cast(_dtype_or_scalar(from_), to, casting)
 
 
+def _has_arrays(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_arrays, value))
+    return isinstance(value, _core.ndarray) or hasattr(value, "__cupy_get_ndarray__")
+
+
 def min_scalar_type(a: Any) -> np.dtype[Any]:
     """The smallest dtype that holds a scalar; of an array its own. Source: NumPy, `numpy.min_scalar_type`."""
-    return a.dtype if isinstance(a, _core.ndarray) else np.min_scalar_type(a)
+    return asarray(a).dtype if _has_arrays(a) else np.min_scalar_type(a)
 
 
 def common_type(*arrays: ndarray) -> type[Any]:

@@ -69,6 +69,12 @@ def _array_function(self: ndarray, func: Any, types: Any, args: Any, kwargs: Any
     return NotImplemented if ours is func else ours(*args, **kwargs)
 
 
+def _contains(self: ndarray, value: object) -> bool:
+    """Is an element equal to `value`, which broadcasts? The answer is waited for."""
+    equal: Any = self == value
+    return bool(equal.any() if isinstance(equal, _core.ndarray) else equal)
+
+
 def _bytes(self: ndarray) -> bytes:
     """The elements' bytes in C order."""
     return self.tobytes()
@@ -112,6 +118,7 @@ def attach() -> None:
         "__array_function__": _array_function,
         "__array_namespace__": array_namespace,
         "__bytes__": _bytes,
+        "__contains__": _contains,
         "argpartition": _sorting.argpartition,
         "argsort": _sorting.argsort,
         "byteswap": _files.byteswap,

@@ -161,6 +161,7 @@ _REQUIREMENTS = {
     **dict.fromkeys(("A", "ALIGNED"), "A"),
     **dict.fromkeys(("W", "WRITEABLE"), "W"),
     **dict.fromkeys(("O", "OWNDATA"), "O"),
+    **dict.fromkeys(("E", "ENSUREARRAY"), "E"),
 }
 
 
@@ -169,7 +170,7 @@ def require(
     dtype: npt.DTypeLike | None = None,
     requirements: str | Sequence[str] | None = None,
 ) -> ndarray:
-    """`a` as an array with the given dtype and flags (C, F, A, W, O), copied only if it must be.
+    """`a` as an array with the given dtype and flags (C, F, A, W, O, E), copied only if it must be.
 
     Raises: KeyError for a flag that there is not; ValueError for both C and F.
     Source: NumPy, `numpy.require`.
@@ -177,6 +178,7 @@ def require(
     if not requirements:
         return asarray(a, dtype)
     wanted = {_REQUIREMENTS[name.upper()] for name in requirements}
+    wanted.discard("E")  # it is never a subclass
     if {"C", "F"} <= wanted:
         raise ValueError('Cannot specify both "C" and "F" order')
     order: Order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
@@ -308,17 +310,19 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
     """A copy in which every element stands `repeats` times in a row along `axis`; by default of all in C order.
 
     `repeats` may be one count per position. Counts in a device's memory are waited for: the shape hangs on them.
-    Raises: ValueError for negative counts, or as many as do not fit.
+    Raises: ValueError for negative counts, or as many as do not fit; TypeError for an array of floats or uint64.
     Source: NumPy, `numpy.repeat`.
     """
+    if isinstance(repeats, (np.ndarray, _core.ndarray)):
+        counts = host_array(repeats).astype(np.int64, casting="safe", copy=False)
+    else:  # lists and scalars as int() takes them
+        counts = np.asarray(repeats, np.int64)
+    if counts.ndim > 1:
+        raise ValueError("object too deep for desired array")
     source = as_array(a)
     if axis is None or source.ndim == 0:
         source, axis = source.ravel(), 0 if axis is None else axis
     axis = normalize_axis_index(safe_index(axis), source.ndim)
-    counts = host_array(repeats)
-    if counts.ndim > 1:
-        raise ValueError("object too deep for desired array")
-    counts = counts.astype(np.int64, copy=False)
     if counts.size and counts.min() < 0:
         raise ValueError("repeats may not contain negative values.")
     extent = source.shape[axis]

@@ -11,7 +11,7 @@ import numpy as np
 from quern import _core
 from quern._core import ElementwiseKernel, ReductionKernel, _allow_atomic_joins
 from quern._creation import asarray, full
-from quern._operands import as_array
+from quern._operands import as_array, ufuncs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -280,18 +280,46 @@ def nanprod(
     return _reduce("nanprod", a, axis, dtype, out, keepdims, initial, where)
 
 
-def nanmax(
-    a: ndarray, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False
+def _nan_extremum(
+    name: str,
+    a: object,
+    axis: Axis,
+    out: ndarray | None,
+    keepdims: bool,
+    initial: Number | None,
+    where: ndarray | bool,
 ) -> ndarray:
-    """`max` of what is not NaN; NaN where nothing else is. Source: numpy.nanmax."""
-    return _reduce("nanmax", a, axis, None, out, keepdims)
+    if initial is None and where is True:
+        return _reduce(f"nan{name}", a, axis, None, out, keepdims)
+    values = as_array(a)
+    if initial is not None and values.dtype.kind not in "biu":
+        known = ufuncs["equal"](values, values)
+        where = known if where is True else ufuncs["logical_and"](known, as_array(where))
+    return _reduce(name, values, axis, None, out, keepdims, initial, where)
+
+
+def nanmax(
+    a: Any,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
+) -> ndarray:
+    """`max` of what is not NaN; NaN where nothing else is, or `initial`. Source: numpy.nanmax."""
+    return _nan_extremum("max", a, axis, out, keepdims, initial, where)
 
 
 def nanmin(
-    a: ndarray, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False
+    a: Any,
+    axis: Axis = None,
+    out: ndarray | None = None,
+    keepdims: bool = False,
+    initial: Number | None = None,
+    where: ndarray | bool = True,
 ) -> ndarray:
-    """`min` of what is not NaN; NaN where nothing else is. Source: numpy.nanmin."""
-    return _reduce("nanmin", a, axis, None, out, keepdims)
+    """`min` of what is not NaN; NaN where nothing else is, or `initial`. Source: numpy.nanmin."""
+    return _nan_extremum("min", a, axis, out, keepdims, initial, where)
 
 
 def nanargmax(

@@ -46,7 +46,7 @@ def sliding_window_view(
     x = as_array(x)
     if axis is None and len(window) != x.ndim:
         raise ValueError(
-            "Since axis is None, must provide window_shape for all dimensions of `x`; "
+            "Since axis is `None`, must provide window_shape for all dimensions of `x`; "
             f"got {len(window)} window_shape elements and `x.ndim` is {x.ndim}."
         )
     axes = (

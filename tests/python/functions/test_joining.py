@@ -75,6 +75,8 @@ def test_stacks(same, make):
         same("stack", arrays(make, (2, 3), (2, 3)), axis)
     same("stack", [])
     same("vstack", [])
+    with pytest.warns(DeprecationWarning, match="row_stack"):
+        same("row_stack", arrays(make, (3,), (2, 3)), dtype="d")
     same("stack", arrays(make, (2, 3), (3, 2)))
     same("hstack", arrays(make, (2,), (3,)))
     same("hstack", arrays(make, (2, 1), (2, 3)), dtype="d", casting="unsafe")

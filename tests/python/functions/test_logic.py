@@ -94,6 +94,11 @@ def test_dtypes(device):
     assert quern.can_cast("d", "f", "same_kind")
     assert quern.min_scalar_type(300) == np.uint16
     assert quern.min_scalar_type(a) == np.int8
+    for nested in ([a, a], [a, [1, 2, 3]], ([2.5], [1]), [2**63], []):
+        host = [x.get() if isinstance(x, quern.ndarray) else x for x in nested]
+        assert quern.min_scalar_type(nested) == np.min_scalar_type(host)
+    giver = type("Giver", (), {"__cupy_get_ndarray__": lambda self: a})()
+    assert quern.min_scalar_type(giver) == np.int8
     assert quern.common_type(a, b) is np.float64
     assert quern.common_type(quern.zeros(3, "e")) is np.float16
     assert quern.promote_types("b", "H") == np.int32

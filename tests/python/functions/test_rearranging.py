@@ -84,7 +84,11 @@ def test_repeat(same, make, dtype):
         -1,
         [1, -1, 0],
         1.5,
+        [1.5, 0, 2],
         [[1, 2, 3]],
+        *(np.array([3, 0, 1], wrong) for wrong in "dLF?B"),
+        np.array(2.0),
+        1j,
     ):
         for axis in (0, 1, -1, None, 2):
             same("repeat", a, repeats, axis)
@@ -121,7 +125,7 @@ def test_trim_zeros(same, make):
 
 
 def test_require(same, make, device):
-    for requirements in (None, "C", "F", ["F", "W"], ["C", "A", "O"], "X", ["C", "F"]):
+    for requirements in (None, "C", "F", ["F", "W"], ["C", "A", "O"], "X", ["C", "F"], "EF"):
         same("require", make((3, 4), "f"), None, requirements)
         same("require", make((3, 4), "f"), "d", requirements)
     assert quern.require(quern.zeros((3, 4)), None, "F").flags.f_contiguous
@@ -165,6 +169,8 @@ def test_strided_views(device, make):
     for window, axis in ((7, 1), (-1, 0), ((1, 1), 0), (1, None)):
         with pytest.raises(ValueError, match="window"):
             tricks.sliding_window_view(b, window, axis)
+    with pytest.raises(ValueError, match="Since axis is `None`"):
+        tricks.sliding_window_view(b, 1)
 
 
 def test_methods_of_devices(device):

@@ -177,6 +177,8 @@ COMPLAINTS = [
     (lambda n, a: n.fill_diagonal(a, 1), ValueError),
     (lambda n, a: n.unravel_index(n.asarray([99]), (3, 4)), ValueError),
     (lambda n, a: n.ravel_multi_index((n.asarray([9]), n.asarray([0])), (3, 4)), ValueError),
+    (lambda n, a: n.unravel_index(n.asarray([5]), (2**62, 2)), ValueError),
+    (lambda n, a: n.ravel_multi_index((n.asarray([9]), n.asarray([0])), (2**62, 2)), ValueError),
     (lambda n, a: n.ix_(n.zeros((2, 2), int)), ValueError),
     (lambda n, a: n.select([], []), ValueError),
     (lambda n, a: n.diag_indices_from(a), ValueError),

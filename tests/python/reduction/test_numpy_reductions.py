@@ -196,6 +196,29 @@ def test_nan_under_a_mask(device):
         np.testing.assert_allclose(found, getattr(np, name)(values, axis=1, where=mask))
 
 
+@pytest.mark.parametrize("letter", "?lefdFD")
+def test_nan_extremes_with_initial_and_where(device, letter):
+    random = np.random.default_rng(6)
+    values = random.normal(size=(4, 5)) * 5
+    if letter in "efdFD":
+        values[random.random((4, 5)) < 0.4] = np.nan
+    values = values.astype(letter)
+    mask = random.random((4, 5)) < 0.6
+    array, ours = quern.asarray(values), quern.asarray(mask)
+    for name in ("nanmax", "nanmin"):
+        for axis, initial in itertools.product((None, 0, 1), (-2, 2)):
+            with np.errstate(invalid="ignore"):  # what NumPy says of complex NaN
+                wanted = getattr(np, name)(values, axis, initial=initial)
+                masked = getattr(np, name)(values, axis, None, True, initial, mask)
+            found = getattr(quern, name)(array, axis, initial=initial)
+            np.testing.assert_array_equal(found.get(), wanted)
+            assert found.dtype == wanted.dtype
+            found = getattr(quern, name)(array, axis, None, True, initial, ours)
+            np.testing.assert_array_equal(found.get(), masked)
+        with pytest.raises(ValueError, match="does not have an identity"):
+            getattr(quern, name)(array, where=ours)
+
+
 def test_dtype_and_out(device):
     values = np.random.default_rng(4).integers(0, 100, (20, 30)).astype("int16")
     array = quern.asarray(values)

@@ -143,6 +143,19 @@ def test_other_operands(device):
     assert bool((x == 1).all())
 
 
+def test_membership(device):
+    rng = np.random.default_rng(5)
+    for shape in ((), (4,), (2, 3), (0, 3)):
+        a = rng.integers(0, 4, shape)
+        for value in (1, 3, 9, 2.5, 10**30, "a", None, np.int8(2), rng.integers(0, 4, 3)):
+            if value.__class__ is np.ndarray and a.ndim < 2:
+                continue
+            ours = quern.asarray(value) if isinstance(value, np.ndarray) else value
+            assert (ours in quern.asarray(a)) == (value in a)
+    with pytest.raises(ValueError, match="broadcast"):
+        _ = quern.ones(3) in quern.ones((2, 2))
+
+
 def test_numpy_ufuncs_come_here(device):
     x, y = quern.asarray(np.arange(6.0)), quern.asarray(np.arange(6))
     host, other = np.arange(6.0), np.arange(6)
