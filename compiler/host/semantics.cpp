@@ -1,7 +1,7 @@
 // Gives operations that C++ leaves undefined, or that x86 does otherwise, the results that NVIDIA's
-// hardware gives: division by zero, shifts past the width, float to integer out of range; and
-// rounds to bfloat16 and from double to half in line, since x86 has no instruction and LLVM would
-// call a library.
+// hardware gives: division by zero, shifts past the width, float to integer out of range; takes any
+// byte as a bool; and rounds to bfloat16 and from double to half in line, since x86 has no
+// instruction and LLVM would call a library.
 #include "compiler/host/passes.h"
 #include <cmath>
 #include <llvm/IR/IRBuilder.h>
@@ -157,9 +157,21 @@ Value* narrow_float(llvm::IRBuilder<>& build, Instruction& old) {
     return nullptr;
 }
 
+// A bool that lies in memory is true where its byte is not 0: arrays of bytes are looked at as
+// bools.
+Value* truth(llvm::IRBuilder<>& build, llvm::CastInst& old) {
+    auto* byte = llvm::dyn_cast<llvm::LoadInst>(old.getOperand(0));
+    if (!byte || !old.getType()->isIntegerTy(1))
+        return nullptr;
+    byte->setMetadata(llvm::LLVMContext::MD_range, nullptr);
+    return build.CreateIsNotNull(byte);
+}
+
 Value* replacement(Instruction& old) {
     llvm::IRBuilder<> build(&old);
     switch (old.getOpcode()) {
+    case Instruction::Trunc:
+        return truth(build, llvm::cast<llvm::CastInst>(old));
     case Instruction::SDiv:
     case Instruction::UDiv:
     case Instruction::SRem:

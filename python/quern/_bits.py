@@ -26,7 +26,13 @@ _UNPACK = {True: "0x0102040810204080ull", False: "0x8040201008040201ull"}
 @functools.cache
 def _pack_kernel(big: bool) -> ElementwiseKernel:
     return _core.ElementwiseKernel(
-        "uint64 word", "uint8 packed", f"packed = word * {_PACK[big]} >> 56", "quern_packbits"
+        "uint64 word",
+        "uint8 packed",
+        f"""
+        const unsigned long long low = 0x7f7f7f7f7f7f7f7full, set = (((word & low) + low) | word) >> 7;
+        packed = (set & 0x0101010101010101ull) * {_PACK[big]} >> 56
+        """,
+        "quern_packbits",
     )
 
 

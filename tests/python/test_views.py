@@ -194,3 +194,28 @@ def test_assignment_errors(device):
         quern.broadcast_to(array, (2, 3, 4))[...] = 1
     with pytest.raises(ValueError, match="delete"):
         del array[0]
+
+
+def test_any_byte_is_a_bool(device):
+    """Bytes that are looked at as bools, say a mask of 0 and 255: true where they are not 0."""
+    if not device.is_cpu:
+        pytest.skip("a GPU's kernels take the bytes of bools for numbers")
+    random = np.random.default_rng(9)
+    for shape in ((11,), (5, 300), (40_000,)):
+        octets = random.choice(np.array([0, 0, 1, 51, 128, 254, 255], "u1"), shape)
+        mask, host = octets != 0, random.random(shape)
+        ours, values = quern.asarray(octets).view(bool), quern.asarray(host)
+        for kind in ("u1", "i8", "f2", "f8", "D"):
+            np.testing.assert_array_equal(ours.astype(kind).get(), mask.astype(kind))
+        np.testing.assert_array_equal(values[ours].get(), host[mask])
+        np.testing.assert_array_equal(ours.nonzero()[-1].get(), mask.nonzero()[-1])
+        np.testing.assert_array_equal(quern.where(ours, values, 2).get(), np.where(mask, host, 2))
+        for name in ("sum", "prod", "cumsum", "argmax", "argmin", "mean", "any", "all"):
+            found = quern.asnumpy(getattr(ours, name)())
+            np.testing.assert_array_equal(found, getattr(mask, name)())
+        for name in ("logical_not", "invert", "sort", "argsort", "count_nonzero", "packbits"):
+            found = quern.asnumpy(getattr(quern, name)(ours))
+            how = {"kind": "stable"} if name == "argsort" else {}
+            np.testing.assert_array_equal(found, getattr(np, name)(mask, **how))
+        np.testing.assert_array_equal((ours == quern.asarray(mask)).get(), True)
+        np.testing.assert_array_equal((ours + 1).get(), mask + 1)

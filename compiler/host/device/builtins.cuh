@@ -1,8 +1,8 @@
 // What CUDA C++ takes for granted: included before every program, precompiled by the build.
 #include "keywords.cuh"
 #include "language.cuh"
-#include "runtime_types.cuh"
 #include "vectors.cuh"
+#include "runtime_types.cuh"
 #include "math.cuh"
 #include "integer.cuh"
 #include "rounding.cuh"

@@ -55,6 +55,27 @@ extern "C" __global__ void box(cudaPitchedPtr volume, cudaPos from, cudaExtent s
     out[(z * size.height + y) * size.width + x] = row[from.x + x];
 }
 
+// What a launch is told, kept by a structure that no kernel is handed.
+struct Launcher {
+    cudaLaunchConfig_t config;
+    cudaLaunchAttribute attributes[2];
+    cudaMemPoolProps pool;
+    cudaIpcMemHandle_t handle;
+    cudaDeviceAttr asked;
+};
+extern "C" __global__ void launches(int* out) {
+    cudaLaunchAttribute cluster;
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = 5;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(2, 3);
+    config.attrs = &cluster;
+    out[0] = config.gridDim.y;
+    out[1] = config.attrs->val.clusterDim.x;
+    out[2] = sizeof(Launcher);
+    out[3] = cudaDevAttrMultiProcessorCount;
+}
+
 // Which memory an address is of, by functions and by PTX.
 __constant__ int fixed[4];
 __device__ int roaming[4];
@@ -130,6 +151,12 @@ def test_structures_of_the_runtime(device):
     out = quern.zeros((2, 4, 7), "u4")
     kernel("box")((1,), (8, 8, 4), (at, start, size, out))
     np.testing.assert_array_equal(out.get(), volume[3:5, 1:5, 2:9])
+
+
+def test_what_launches_are_told(device):
+    out = quern.zeros(4, "i4")
+    kernel("launches")((1,), (1,), (out,))
+    assert out.get().tolist() == [3, 5, 56 + 2 * 72 + 88 + 64 + 8, 16]
 
 
 def test_spaces_of_addresses(device):
