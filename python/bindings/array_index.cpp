@@ -111,7 +111,7 @@ AdvancedItem item_of(PyObject* object, Device& device) {
             refuse_item();
         return TruthIndex{scalar->boolean};
     }
-    const bool is_list = PyList_Check(object) || PyTuple_Check(object);
+    const bool is_list = PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object);
     if (!is_list && !is_numpy_array(object)) {
         if (const std::optional<Array> foreign = find_foreign_array(object))
             return ArrayIndex{*foreign};
@@ -180,7 +180,7 @@ Argument to_value(const Array& target, py::handle value, std::optional<Array>& k
         kept = duplicate_on(*array, target.device());
         return Argument::of(*kept);
     }
-    if (const std::optional<Scalar> scalar = find_scalar(value.ptr())) {
+    if (const auto scalar = find_scalar(value.ptr(), target.dtype())) {
         std::array<std::byte, 16> stored{};
         store_scalar(*scalar, target.dtype(), stored.data()); // complains before anything runs
         const Kind kind = row(target.dtype()).kind;

@@ -169,18 +169,12 @@ py::object make_array(const py::object& value, const Wanted& wanted) {
     return from_host(value, wanted);
 }
 
-std::optional<bool> copy_rule(const py::object& copy) {
-    if (copy.is_none())
-        return std::nullopt;
-    return copy.cast<bool>();
-}
-
 Wanted wanted_of(const py::object& dtype, const py::object& copy, const py::object& order,
                  int ndmin, const py::object& device) {
     Wanted wanted;
     if (!dtype.is_none())
         wanted.dtype = to_dtype(dtype);
-    wanted.copy = copy_rule(copy);
+    wanted.copy = to_copy_rule(copy);
     wanted.order = to_order(order, 'K');
     wanted.ndmin = ndmin;
     if (ndmin > max_ndim)

@@ -214,7 +214,7 @@ void upload(const Array& target, const py::array& source, CUstream stream) {
 void assign(const Array& target, py::handle value, CUstream stream) {
     if (const Array* array = find_array(value.ptr()))
         return assign_array(target, *array, stream);
-    if (const std::optional<Scalar> scalar = find_scalar(value.ptr())) {
+    if (const std::optional<Scalar> scalar = find_scalar(value.ptr(), target.dtype())) {
         if (target.size() == 0) { // nothing runs, but what does not fit is told all the same
             std::array<std::byte, 16> stored{};
             return store_scalar(*scalar, target.dtype(), stored.data());

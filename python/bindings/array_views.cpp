@@ -48,12 +48,13 @@ py::object reshaped(const Self& self, const py::object& shape, const py::object&
     if (order == 'A')
         order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
     const Dims extents = infer_shape(array.size(), to_dims(shape));
+    const std::optional<bool> copied = to_copy_rule(copy);
     std::optional<Array> view;
-    if (copy.is_none() || !py::cast<bool>(copy))
+    if (!copied.value_or(false))
         view = reshape_view(array, extents, order == 'F' ? Order::f : Order::c);
     if (view)
         return self.view(std::move(*view));
-    if (!copy.is_none() && !py::cast<bool>(copy))
+    if (copied && !*copied)
         throw ValueError("Unable to avoid creating a copy while reshaping.");
     return py::cast(reshape(array, extents, order));
 }
@@ -67,18 +68,20 @@ std::vector<std::int64_t> axes_as_walked(const Array& array) {
         const int k = static_cast<int>(axis);
         return array.shape()[k] == 1 ? 0 : std::abs(array.strides()[k]);
     };
+    std::ranges::reverse(axes); // its iterator begins with the innermost
     for (auto moved = axes.begin(); moved != axes.end(); ++moved) {
         auto place = moved;
-        for (auto other = moved; stride(*moved) != 0 && other != axes.begin();) {
+        for (auto other = moved; other != axes.begin();) {
             --other;
-            if (stride(*other) == 0)
+            if (stride(*moved) == 0 || stride(*other) == 0)
                 continue;
-            if (stride(*moved) <= stride(*other))
+            if (stride(*other) <= stride(*moved))
                 break;
             place = other;
         }
         std::rotate(place, moved, moved + 1);
     }
+    std::ranges::reverse(axes);
     return axes;
 }
 

@@ -33,6 +33,9 @@ namespace quern::python {
 // 'C', 'F', 'A' or 'K', in either case; None is `otherwise`. Throws ValueError.
 [[nodiscard]] char to_order(pybind11::handle object, char otherwise);
 
+// `copy=`: None is nullopt. Throws ValueError for text.
+[[nodiscard]] std::optional<bool> to_copy_rule(pybind11::handle object);
+
 } // namespace quern::python
 
 namespace pybind11::detail {

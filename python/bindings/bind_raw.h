@@ -24,7 +24,7 @@ struct RawSettings {
                                                        const std::string& name);
 
 // CuPy takes the argument no longer seriously and neither do we: a DeprecationWarning.
-void warn_of_jitify();
+void warn_of_jitify(bool wanted);
 
 // A new RawKernel (a new reference) of a program that exists.
 [[nodiscard]] pybind11::object make_raw_kernel(std::shared_ptr<RawProgram> program,

@@ -238,7 +238,7 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                     &PyTuple_Type, &options, &backend, &translate, &cooperative, &jitify, &strict))
                 return nullptr;
             if (jitify != nullptr)
-                warn_of_jitify();
+                warn_of_jitify(PyObject_IsTrue(jitify) == 1);
             RawSettings settings;
             settings.code = py::reinterpret_borrow<py::object>(code);
             if (options != nullptr)

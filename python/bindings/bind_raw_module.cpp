@@ -86,9 +86,12 @@ CallHooks python_hooks() noexcept {
             }};
 }
 
-void warn_of_jitify() {
-    if (PyErr_WarnEx(PyExc_DeprecationWarning,
-                     "jitify is accepted and has no effect: headers are found without it", 1) != 0)
+void warn_of_jitify(bool wanted) {
+    const char* text =
+        wanted
+            ? "jitify=True is deprecated and has no effect: headers are found without it"
+            : "The jitify argument is deprecated and has no effect. Avoid passing `jitify=False`";
+    if (PyErr_WarnEx(PyExc_DeprecationWarning, text, 1) != 0)
         throw py::error_already_set();
 }
 
@@ -132,7 +135,7 @@ void bind_raw_module(py::module_& module) {
                          bool enable_cooperative_groups, const py::object& name_expressions,
                          const py::object& jitify) {
                  if (!jitify.is_none())
-                     warn_of_jitify();
+                     warn_of_jitify(py::cast<bool>(py::bool_(jitify)));
                  RawSettings settings;
                  settings.code = code;
                  settings.path = path;

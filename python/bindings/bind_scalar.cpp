@@ -242,6 +242,20 @@ std::optional<Scalar> find_scalar(PyObject* object) {
     return std::nullopt;
 }
 
+std::optional<Scalar> find_scalar(PyObject* object, DType target) {
+    const Kind kind = row(target).kind;
+    int overflow = 0;
+    if (PyLong_Check(object) && !PyBool_Check(object) &&
+        (kind == Kind::floating || kind == Kind::complex))
+        (void)PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow == 0)
+        return find_scalar(object);
+    const double value = PyLong_AsDouble(object);
+    if (PyErr_Occurred() != nullptr)
+        throw py::error_already_set();
+    return Scalar::of(value);
+}
+
 Argument to_argument(PyObject* object, ImportedArrays& imported) {
     if (const Array* array = find_array(object))
         return Argument::of(*array);

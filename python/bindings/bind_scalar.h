@@ -20,6 +20,8 @@ using ImportedArrays = std::forward_list<Array>;
 // (ml_dtypes.bfloat16 too). nullopt for anything else. Throws Error{overflow} for an int outside
 // [-2^63, 2^64).
 [[nodiscard]] std::optional<Scalar> find_scalar(PyObject* object);
+// What a `target` is to hold: an int past 64 bits is a float where the target is one.
+[[nodiscard]] std::optional<Scalar> find_scalar(PyObject* object, DType target);
 
 // An argument of a kernel: ndarray; a scalar as above; a structured NumPy scalar; an object with
 // __cuda_array_interface__ or, of CPU memory, __array_interface__ (its array goes to `imported`).

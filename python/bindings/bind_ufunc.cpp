@@ -39,7 +39,8 @@ bool is(PyObject* name, const char* text) {
     return PyUnicode_CompareWithASCIIString(name, text) == 0;
 }
 
-// An int past 64 bits compares as the float nearest to it: no element is near.
+// An int past 64 bits is the float nearest to it beside floats; compared with others no element is
+// near.
 std::optional<Scalar> huge_int(PyObject* object) {
     if (!PyLong_Check(object))
         return std::nullopt;
@@ -76,12 +77,8 @@ class Call {
         try {
             argument = to_argument(object, imported_);
         } catch (const Error& error) {
-            const std::optional<Scalar> huge = error.kind() == ErrorKind::overflow &&
-                                                       ufunc_ >= Ufunc::equal &&
-                                                       ufunc_ <= Ufunc::greater_equal
-                                                   ? huge_int(object)
-                                                   : std::nullopt;
-            if (!huge)
+            const auto huge = error.kind() == ErrorKind::overflow ? huge_int(object) : std::nullopt;
+            if (!huge || huge_ != nullptr)
                 throw;
             argument = Argument::of(*huge);
             huge_ = &argument;
@@ -171,12 +168,30 @@ class Call {
   private:
     // The float nearest to a huge int may be that nearest to an integer element too.
     void keep_apart() {
-        const Argument& other = inputs_[huge_ == inputs_.data() ? 1 : 0];
-        const DType beside =
-            other.kind == ArgType::Kind::array ? other.array->dtype() : other.scalar.dtype;
-        if (row(beside).kind != Kind::floating && row(beside).kind != Kind::complex)
-            huge_->scalar.floating =
-                std::copysign(std::numeric_limits<double>::infinity(), huge_->scalar.floating);
+        const auto is_inexact = [](const Argument& input) {
+            const Kind kind =
+                row(input.kind == ArgType::Kind::array ? input.array->dtype() : input.scalar.dtype)
+                    .kind;
+            return kind == Kind::floating || kind == Kind::complex;
+        };
+        bool inexact = false, arrays = false;
+        for (const Argument& input : std::span(inputs_.data(), count_))
+            if (&input != huge_) {
+                inexact = inexact || is_inexact(input);
+                arrays = arrays || input.kind == ArgType::Kind::array;
+            }
+        double& value = huge_->scalar.floating;
+        if (ufunc_ >= Ufunc::equal && ufunc_ <= Ufunc::greater_equal) {
+            if (!inexact)
+                value = std::copysign(std::numeric_limits<double>::infinity(), value);
+            return;
+        }
+        if (std::isinf(value))
+            throw Error(ErrorKind::overflow, "int too large to convert to float");
+        if (!inexact && !(ufunc_ == Ufunc::divide && arrays))
+            throw Error(ErrorKind::overflow,
+                        "Python integer out of bounds for every integer type: they hold -2^63 to "
+                        "2^64 - 1");
     }
 
     void set_outputs(PyObject* value) {

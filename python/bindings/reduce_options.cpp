@@ -5,6 +5,8 @@
 #include "python/bindings/bind_array.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_scalar.h"
+#include "runtime/device/device.h"
+#include "runtime/kernel/fill.h"
 
 #include <string>
 
@@ -13,11 +15,20 @@ namespace py = pybind11;
 namespace quern::python {
 namespace {
 
-// where=True is no mask at all.
-const Array* mask_of(const py::object& where) {
-    if (where.ptr() == Py_True)
+// where=True is no mask at all, where=False one that lies in `kept`.
+const Array* mask_of(const py::object& where, std::optional<Array>& kept) {
+    if (where.ptr() == Py_True || find_array(where.ptr()) != nullptr)
+        return where.ptr() == Py_True ? nullptr : find_array(where.ptr());
+    const auto truth = where.is_none() ? std::nullopt : find_scalar(where.ptr());
+    if (!truth || truth->kind != Scalar::Kind::boolean)
+        return array_or_null(where, "where");
+    if (truth->boolean)
         return nullptr;
-    return array_or_null(where, "where");
+    Device& device = current_device();
+    const CUstream stream = current_stream(device);
+    kept = Array::empty(device, DType::boolean, Dims{}, stream);
+    fill(*kept, *truth, stream);
+    return &*kept;
 }
 
 } // namespace
@@ -39,7 +50,7 @@ ReadReduceOptions::ReadReduceOptions(const ReduceOptions& options) {
     if (!options.dtype.is_none())
         call.dtype = to_dtype(options.dtype);
     call.out = array_or_null(options.out, "out");
-    call.where = mask_of(options.where);
+    call.where = mask_of(options.where, mask);
     if (!options.initial.is_none()) {
         call.initial = find_scalar(options.initial.ptr());
         if (!call.initial)

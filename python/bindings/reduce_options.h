@@ -19,6 +19,7 @@ struct ReduceOptions {
 struct ReadReduceOptions {
     ReduceCall call;
     std::vector<std::int64_t> axes;
+    std::optional<Array> mask; // of where=False
 
     explicit ReadReduceOptions(const ReduceOptions& options);
     ReadReduceOptions(const ReadReduceOptions&) = delete;

@@ -259,7 +259,7 @@ void part_from_outputs(std::span<Argument> inputs, const std::array<const Array*
 void refuse_negative_powers(Ufunc ufunc, const UfuncLoop& loop, const Argument& exponent) {
     if (ufunc == Ufunc::power && exponent.kind == ArgType::Kind::scalar &&
         exponent.scalar.kind == Scalar::Kind::integer && exponent.scalar.integer < 0 &&
-        is_integer(loop.types[0]))
+        is_integer(loop.types[0]) && holds(loop.types[0], exponent.scalar))
         throw ValueError("Integers to negative integer powers are not allowed.");
 }
 

@@ -219,3 +219,32 @@ def test_any_byte_is_a_bool(device):
             np.testing.assert_array_equal(found, getattr(np, name)(mask, **how))
         np.testing.assert_array_equal((ours == quern.asarray(mask)).get(), True)
         np.testing.assert_array_equal((ours + 1).get(), mask + 1)
+
+
+@pytest.mark.parametrize("order", ["K", "A"])
+def test_ravel_of_broadcasts(device, order):
+    """Axes of one element repeated stay where NumPy's iterator leaves them."""
+    random = np.random.default_rng(3)
+    for _ in range(60):
+        shape = tuple(int(n) for n in random.integers(1, 4, random.integers(1, 5)))
+        axes = random.permutation(len(shape))
+        wide = tuple(int(random.integers(1, 4)) if n == 1 else n for n in np.take(shape, axes))
+        host = np.arange(np.prod(shape)).reshape(shape)
+        ours = quern.broadcast_to(quern.asarray(host).transpose(axes), wide)
+        wanted = np.broadcast_to(host.transpose(axes), wide)
+        np.testing.assert_array_equal(ours.ravel(order).get(), wanted.ravel(order))
+        np.testing.assert_array_equal(ours.flatten(order).get(), wanted.flatten(order))
+
+
+def test_copy_is_no_text(device):
+    with pytest.raises(ValueError, match="strings are not allowed"):
+        quern.ones(4).reshape(2, 2, copy="never")
+    with pytest.raises(ValueError, match="strings are not allowed"):
+        quern.array([1], copy="never")
+
+
+def test_a_range_is_an_index(device):
+    host = np.arange(12).reshape(3, 4)
+    ours = quern.asarray(host)
+    np.testing.assert_array_equal(ours[range(0, 3, 2), 1].get(), host[range(0, 3, 2), 1])
+    np.testing.assert_array_equal(ours[:, range(0)].get(), host[:, range(0)])

@@ -254,10 +254,10 @@ def test_bad_modules(device, tmp_path):
 
 
 def test_jitify_has_no_effect(device):
-    with pytest.warns(DeprecationWarning, match="jitify"):
+    with pytest.warns(DeprecationWarning, match="jitify=True is deprecated"):
         kernel = quern.RawKernel(PLAIN, "plain", jitify=True)
     kernel.compile()
-    with pytest.warns(DeprecationWarning, match="jitify"):
+    with pytest.warns(DeprecationWarning, match="The jitify argument is deprecated"):
         quern.RawModule(code=PLAIN, jitify=False)
 
 

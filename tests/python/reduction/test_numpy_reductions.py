@@ -372,3 +372,18 @@ def test_integers_have_no_nan(device, letter):
     for name in ("max", "nanmin"):
         with pytest.raises(ValueError, match="zero-size"):
             getattr(quern, name)(quern.zeros(0, letter))
+
+
+def test_a_mask_that_is_one_bool(device):
+    values = np.random.default_rng(2).random((4, 5))
+    array = quern.asarray(values)
+    for where in (False, True, np.False_, np.True_):
+        for axis in (None, 0, 1):
+            found = array.sum(axis=axis, where=where).get()
+            np.testing.assert_allclose(found, values.sum(axis=axis, where=where))
+            found = quern.max(array, axis, initial=0.5, where=where).get()
+            np.testing.assert_array_equal(found, np.max(values, axis, initial=0.5, where=where))
+    with pytest.raises(ValueError, match="identity"):
+        array.max(where=False)
+    with pytest.raises(TypeError, match="where"):
+        array.sum(where=1.5)

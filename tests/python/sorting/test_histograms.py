@@ -125,9 +125,7 @@ def test_large_integers_between_edges(device, base):
     for steps in ([0, 1, 5], [0, 2, 3, 4], [0, 100, 700], [1, 3000]):
         edges = base + np.array(steps)
         found = quern.histogram(quern.asarray(a), quern.asarray(edges))[0]
-        inside = [
-            np.sum((a >= low) & (a < high)) for low, high in itertools.pairwise(edges)
-        ]
+        inside = [np.sum((a >= low) & (a < high)) for low, high in itertools.pairwise(edges)]
         inside[-1] += np.sum(a == edges[-1])
         check(found, np.array(inside))
 

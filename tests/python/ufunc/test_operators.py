@@ -183,3 +183,40 @@ def test_ufuncs_are_pickled_by_name():
     for name in ("add", "divide", "arcsin"):
         assert pickle.loads(pickle.dumps(getattr(quern, name))) is getattr(quern, name)
     assert oracle.UFUNCS
+
+
+def filled_with(module, kind, value):
+    a = module.zeros(3, kind)
+    a[0] = value
+    a[1:] = -value
+    a.fill(value)
+    return a
+
+
+HUGE = [
+    lambda n: n.ones(2) * 10**20,
+    lambda n: 2**70 / n.ones(2, "i"),
+    lambda n: 10**20 * n.ones(2, "f"),
+    lambda n: n.ones(2, "F") - 10**20,
+    lambda n: n.maximum(n.ones(2), -(10**20)),
+    lambda n: n.clip(n.ones(2), 0, 10**20),
+    lambda n: n.full(2, 10**20, "d"),
+    lambda n: n.where(n.asarray([True, False]), n.ones(2), 10**20),
+    lambda n: filled_with(n, "d", 10**20),
+    lambda n: filled_with(n, "i", 10**20),
+    lambda n: n.ones(2) == 10**20,
+    lambda n: n.ones(2, "i") + 10**20,
+    lambda n: n.ones(2) * 10**400,
+    lambda n: n.ones(2, "B") ** -1,
+    lambda n: n.ones(2, "b") ** -1,
+]
+
+
+@pytest.mark.parametrize("act", HUGE, ids=range(len(HUGE)))
+def test_ints_past_64_bits(device, act):
+    """Floats beside floats, an OverflowError beside integers, as in NumPy."""
+    found, refused = outcome(lambda: act(quern))
+    wanted, by_numpy = outcome(lambda: act(np))
+    assert refused is by_numpy
+    if by_numpy is None:
+        np.testing.assert_array_equal(found.get(), wanted, strict=True)
