@@ -72,6 +72,10 @@ def measure(
             row.skipped = "WRONG: the result is not NumPy's"
             return row
         by_us, by_numpy = seconds((ours, theirs))
+        if statistics.median(by_numpy) < LIMIT * 1.05 * statistics.median(
+            by_us
+        ):  # as near as noise
+            by_us, by_numpy = seconds((ours, theirs), least=0.5)
     rate = cell.bytes_moved / 1e9
     row.ours = Sample.of(by_us).map(lambda s: rate / s)
     row.reference = Sample.of(by_numpy).map(lambda s: rate / s)
