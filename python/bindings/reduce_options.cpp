@@ -17,9 +17,11 @@ namespace {
 
 // where=True is no mask at all, where=False one that lies in `kept`.
 const Array* mask_of(const py::object& where, std::optional<Array>& kept) {
-    if (where.ptr() == Py_True || find_array(where.ptr()) != nullptr)
-        return where.ptr() == Py_True ? nullptr : find_array(where.ptr());
-    const auto truth = where.is_none() ? std::nullopt : find_scalar(where.ptr());
+    if (where.ptr() == Py_True)
+        return nullptr;
+    if (const Array* array = find_array(where.ptr()))
+        return array;
+    const std::optional<Scalar> truth = find_scalar(where.ptr());
     if (!truth || truth->kind != Scalar::Kind::boolean)
         return array_or_null(where, "where");
     if (truth->boolean)

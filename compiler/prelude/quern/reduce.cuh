@@ -72,15 +72,15 @@ template <int count, class T, class Join> __device__ inline T fold_lanes(T* lane
 
 // Elements [from, stop) of a line, `step` apart in it, for `count` lanes: one(l, k) is called for the k-th of the line, or
 // where `together` is 4 four(l, k) for those at k and one, two and three `near` steps on, one of `parts` of the lanes at a
-// time, so that memory is read in its order. What lies between counts too, in lanes of its own, so that every access is a whole
-// vector.
-template <int count, int step, int together, int parts = 4, class One, class Four>
+// time, so that memory is read in its order, in vectors of `vector` elements. What lies between counts too, in lanes of its own,
+// so that every access is a whole vector.
+template <int count, int step, int together, int vector = 8, int parts = 4, class One, class Four>
 __device__ inline void each_lane(long long from, long long stop, const One& one, const Four& four) {
     const int width = count * step, near = width / parts;
     const long long end = (stop - 1) * step + 1;
     long long k = from * step;
     const auto take = [&](int part) {
-        QUERN_INDEPENDENT
+        _Pragma("clang loop vectorize(assume_safety) vectorize_width(vector)")
         for (int l = 0; l < near; ++l) four(part * near + l, k + part * 4 * near + l);
     };
     for (; together == 4 && count > 8 && end - k >= 4 * width; k += 4 * width) {
@@ -114,6 +114,9 @@ template <class T, int width> struct SideBySide<complex<T>, width> {
 };
 #endif
 
+// Elements of a vector of 256 bits: memory is read in less of an order in wider ones (compiler/host/streams.h).
+template <class T> constexpr int narrow_vector() { return sizeof(T) < 16 ? 32 / sizeof(T) : 2; }
+
 // Independent accumulators of one row, side by side in vectors, each for every count-th element; `dense(k)` is the k-th of the
 // line. Sums are rounded less where four elements meet first; exact joins take memory in its order, which it likes best.
 // Types whose parts are wanted side by side, or that can do with less than a join, have their own.
@@ -126,7 +129,7 @@ template <class T, int count, int step, bool exact> struct Lanes {
     }
     __device__ void in_any_order(bool) {}
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
-        each_lane<count, step, exact ? 1 : 4>(
+        each_lane<count, step, exact ? 1 : 4, narrow_vector<T>()>(
             from, stop, [&](int l, long long k) { values.put(l, join(values.get(l), dense(k))); },
             [&](int l, long long k) {
                 values.put(l, join(values.get(l), join(join(dense(k), dense(k + near)), join(dense(k + 2 * near), dense(k + 3 * near)))));

@@ -172,7 +172,7 @@ template <class T, class V, int count, int step> struct Lanes<Shifted<T, V>, cou
             missing[l] += x.count == 0;
             return x.count != 0 ? x.shift - near : T(0);
         };
-        each_lane<count, step, 4, 1>(
+        each_lane<count, step, 4, 16, 1>(
             from, stop,
             [&](int l, long long k) {
                 const T p = off(l, dense(k));
