@@ -145,13 +145,9 @@ llvm::ScalarizerPass apart() {
 // and it looks for them long.
 bool has_vectorised_loop(const llvm::Function& function) {
     for (const auto& block : function)
-        if (const auto* facts = block.getTerminator()->getMetadata(llvm::LLVMContext::MD_loop))
-            for (const auto& fact : llvm::drop_begin(facts->operands()))
-                if (const auto* row = llvm::dyn_cast<llvm::MDNode>(fact);
-                    row && row->getNumOperands() > 0)
-                    if (const auto* name = llvm::dyn_cast<llvm::MDString>(row->getOperand(0));
-                        name && name->getString() == "llvm.loop.isvectorized")
-                        return true;
+        if (auto* facts = block.getTerminator()->getMetadata(llvm::LLVMContext::MD_loop);
+            facts && llvm::findOptionMDForLoopID(facts, "llvm.loop.isvectorized"))
+            return true;
     return false;
 }
 

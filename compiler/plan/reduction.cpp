@@ -281,6 +281,15 @@ std::uint8_t common_step(const KeptNest& nest, const ReductionRequest& request,
     return step >= 2 && step <= 4 ? static_cast<std::uint8_t>(step) : std::uint8_t{0};
 }
 
+// Bytes of an element of the inputs, the widest of them.
+std::uint32_t widest_item(const ReductionRequest& request) {
+    std::uint32_t bytes = 1;
+    for (const Operand& operand : request.operands)
+        if (!operand.output)
+            bytes = std::max(bytes, operand.item_bytes);
+    return bytes;
+}
+
 // CPU: columns whose accumulators stay in the caches of a core, and whose rows are long enough to
 // be read ahead.
 std::int64_t tile_of(const ReductionRequest& request) {
@@ -312,13 +321,9 @@ std::int64_t rows_together(const KeptNest& nest, const ReductionRequest& request
 // Longer runs are folded each, and outputs are what the columns hold.
 enum class Runs : std::uint8_t { none, columns, folded };
 Runs runs_of(const KeptNest& nest, const ReductionRequest& request) {
-    std::int64_t item = 1;
-    for (const Operand& operand : request.operands)
-        if (!operand.output)
-            item = std::max<std::int64_t>(item, operand.item_bytes);
     // Bytes of a run; where an element decides, rows that are left early are best. To fold a run
     // takes as long as some vectors of it, longer where elements are narrow or accumulators wide.
-    const bool light = item >= 4 && request.accumulator_bytes <= 8;
+    const bool light = widest_item(request) >= 4 && request.accumulator_bytes <= 8;
     const std::int64_t brief = request.may_settle ? 4096
                                : light            ? 1024
                                                   : 2048,
@@ -365,14 +370,12 @@ std::int64_t narrowed(const ReductionPlan& plan, std::int64_t wanted) {
 }
 
 // CPU: accumulators that stand side by side along `length` elements.
-std::uint16_t lanes_along(const KeptNest& nest, const ReductionRequest& request,
-                          const ReductionLayout& layout, std::int64_t length) {
+std::uint16_t lanes_along(const ReductionRequest& request, const ReductionLayout& layout,
+                          std::int64_t length) {
     constexpr int lanes_bytes = 256; // of accumulators that are at work together
     // Where places are looked up afterwards, what stands in lanes is the values.
-    std::uint32_t lane = request.uses_place ? 1u : std::max(request.accumulator_bytes, 1u);
-    for (int k = 0; k < nest.operands && request.uses_place; ++k)
-        if (!request.operands[k].output)
-            lane = std::max(lane, request.operands[k].item_bytes);
+    const std::uint32_t lane =
+        request.uses_place ? widest_item(request) : std::max(request.accumulator_bytes, 1u);
     const int fit = std::clamp(lanes_bytes / static_cast<int>(std::bit_ceil(lane)), 16, 256);
     const int most = std::max(16, fit / std::max(1, int{std::bit_ceil(layout.step)}));
     const bool apart = layout.step == 0 &&
@@ -410,13 +413,13 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     if (rows) {
         plan.tiles = plan.outputs;
         layout.step = common_step(nest, request, plan);
-        layout.lanes = lanes_along(nest, request, layout, length);
+        layout.lanes = lanes_along(request, layout, length);
         plan.steps = plan.reduced;
         layout.brief = plan.reduced <= 64;
     } else {
         layout.tile = static_cast<std::uint16_t>(layout.folds ? 512 : tile_of(request));
         if (layout.folds)
-            layout.lanes = lanes_along(nest, request, layout, plan.run);
+            layout.lanes = lanes_along(request, layout, plan.run);
         plan.span = layout.folds ? folded_together(nest, request, plan) * plan.run
                                  : layout.tile / plan.run * plan.run;
         if (!layout.runs && request.processors > 1)

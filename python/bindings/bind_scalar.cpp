@@ -127,8 +127,7 @@ Scalar scalar_of_int(PyObject* object) {
             return Scalar::of(static_cast<std::uint64_t>(large));
         PyErr_Clear();
     }
-    throw Error(ErrorKind::overflow,
-                "Python integer out of bounds for every integer type: they hold -2^63 to 2^64 - 1");
+    refuse_huge_int();
 }
 
 Scalar scalar_of_complex(PyObject* object) {
@@ -215,6 +214,11 @@ std::optional<DType> find_scalar_type(PyTypeObject* type) {
             return DType::bfloat16;
     }
     return std::nullopt;
+}
+
+void refuse_huge_int() {
+    throw Error(ErrorKind::overflow,
+                "Python integer out of bounds for every integer type: they hold -2^63 to 2^64 - 1");
 }
 
 std::optional<Scalar> find_scalar(PyObject* object) {

@@ -20,6 +20,7 @@ using ImportedArrays = std::forward_list<Array>;
 // (ml_dtypes.bfloat16 too). nullopt for anything else. Throws Error{overflow} for an int outside
 // [-2^63, 2^64).
 [[nodiscard]] std::optional<Scalar> find_scalar(PyObject* object);
+[[noreturn]] void refuse_huge_int(); // with that error
 // What a `target` is to hold: an int past 64 bits is a float where the target is one.
 [[nodiscard]] std::optional<Scalar> find_scalar(PyObject* object, DType target);
 

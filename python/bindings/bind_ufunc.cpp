@@ -139,7 +139,7 @@ class Call {
 
     [[nodiscard]] PyObject* run() {
         if (huge_ != nullptr) [[unlikely]]
-            keep_apart();
+            settle_huge();
         call_.inputs = {inputs_.data(), count_};
         std::vector<Array> made = call_ufunc(ufunc_, call_, drop_gil);
         if (has_waited()) [[unlikely]]
@@ -166,8 +166,9 @@ class Call {
     }
 
   private:
-    // The float nearest to a huge int may be that nearest to an integer element too.
-    void keep_apart() {
+    // A huge int is a float beside floats. Beside integers it compares as an infinity, for the
+    // float nearest to it may be that nearest to an element too, and is refused elsewhere.
+    void settle_huge() {
         const auto is_inexact = [](const Argument& input) {
             const Kind kind =
                 row(input.kind == ArgType::Kind::array ? input.array->dtype() : input.scalar.dtype)
@@ -189,9 +190,7 @@ class Call {
         if (std::isinf(value))
             throw Error(ErrorKind::overflow, "int too large to convert to float");
         if (!inexact && !(ufunc_ == Ufunc::divide && arrays))
-            throw Error(ErrorKind::overflow,
-                        "Python integer out of bounds for every integer type: they hold -2^63 to "
-                        "2^64 - 1");
+            refuse_huge_int();
     }
 
     void set_outputs(PyObject* value) {

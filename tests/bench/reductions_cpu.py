@@ -72,9 +72,8 @@ def measure(
             row.skipped = "WRONG: the result is not NumPy's"
             return row
         by_us, by_numpy = seconds((ours, theirs))
-        if statistics.median(by_numpy) < LIMIT * 1.05 * statistics.median(
-            by_us
-        ):  # as near as noise
+        near = LIMIT * 1.05 * statistics.median(by_us)  # to the limit, as noise goes
+        if statistics.median(by_numpy) < near:
             by_us, by_numpy = seconds((ours, theirs), least=0.5)
     rate = cell.bytes_moved / 1e9
     row.ours = Sample.of(by_us).map(lambda s: rate / s)
