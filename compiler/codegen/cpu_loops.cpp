@@ -1,7 +1,18 @@
 // Loops of CPU kernels: each block is a plain loop over its share of the elements, or of the tiles.
 #include "compiler/codegen/emitter.h"
+#include "compiler/ops/op_table.h"
 
 namespace quern {
+
+// The op table's copy, of rows that lie one element after the other.
+bool ElementwiseEmitter::moves() const {
+    const OpRow& copy = row(Op::copy);
+    return spec_.operation == copy.operation && spec_.in_params == copy.in_params &&
+           spec_.out_params == copy.out_params &&
+           std::ranges::all_of(operands_, [&](const OperandRef& ref) {
+               return access(ref) == Access::contiguous || access(ref) == Access::tiled;
+           });
+}
 
 // The innermost CPU loop over [from, to) of one row; `start` gives an operand's first element of
 // that row.
@@ -15,6 +26,10 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
         else
             out_.line(constness(param(ref)), type(ref), "* const ",
                       own(join("row_", param(ref).name)), " = ", start(ref), ";");
+    }
+    if (moves()) {
+        out_.line("quern::move_row(", own("row_y"), ", ", own("row_x"), ", ", from, ", ", to, ");");
+        return;
     }
     if (!writes_places(spec_)) // two elements may write one place
         out_.line("QUERN_INDEPENDENT");
@@ -72,28 +87,27 @@ void ElementwiseEmitter::range_loop() {
 
 // CPU: this block's share of the tiles; inside a tile both the rows and the columns stay in cache.
 void ElementwiseEmitter::blocked_loop() {
-    const int inner = layout_.ndim - 1;
+    const int inner = layout_.ndim - 1, extent = layout_.lanes;
     const auto bound = [&](std::string_view name, std::string_view start,
                            const std::string& limit) {
-        out_.line("const ", index_, " ", own(name), " = ", own(start), " + ", cpu_tile_extent,
-                  " < ", limit, " ? ", own(start), " + ", cpu_tile_extent, " : ", limit, ";");
+        out_.line("const ", index_, " ", own(name), " = ", own(start), " + ", extent, " < ", limit,
+                  " ? ", own(start), " + ", extent, " : ", limit, ";");
     };
     out_.line("const ", index_, " ", own("first"), " = blockIdx.x * ", nest("share"), ", ",
               own("end"), " = ", own("first"), " + ", nest("share"), ";");
     out_.open("for (", index_, " ", own("tile"), " = ", own("first"), "; ", own("tile"), " < ",
               own("end"), " && ", own("tile"), " < ", nest("steps"), "; ++", own("tile"), ")");
-    locate_tile(cpu_tile_extent);
+    locate_tile(extent);
     bound("high_end", "high", nest(axis_name("extent", inner - 1)));
     bound("low_end", "low", nest(axis_name("extent", inner)));
     for (const OperandRef& ref :
          operands_) // turned once, on the stack: memory is only ever read along its lines
         if (access(ref) == Access::tiled) {
-            out_.line(type(ref), " ", own(join("tile_", param(ref).name)), "[", cpu_tile_extent,
-                      "][", cpu_tile_extent, "];");
-            out_.line("quern::turn_tile<", cpu_tile_extent, ">(",
-                      own(join("tile_", param(ref).name)), ", quern::at_byte(", outer(ref),
-                      ", static_cast<", signed_, ">(", own("low"), ") * ",
-                      nest(stride_name(ref, inner)), ") + ", own("high"), ", ",
+            out_.line(type(ref), " ", own(join("tile_", param(ref).name)), "[", extent, "][",
+                      extent, "];");
+            out_.line("quern::turn_tile<", extent, ">(", own(join("tile_", param(ref).name)),
+                      ", quern::at_byte(", outer(ref), ", static_cast<", signed_, ">(", own("low"),
+                      ") * ", nest(stride_name(ref, inner)), ") + ", own("high"), ", ",
                       nest(stride_name(ref, inner)), ", ", own("high_end"), " - ", own("high"),
                       ", ", own("low_end"), " - ", own("low"), ");");
         }

@@ -139,6 +139,7 @@ class ElementwiseEmitter {
     void tile_loop();
     // Gives the text of an operand's first element in the current row.
     using Start = std::function<std::string(const OperandRef&)>;
+    [[nodiscard]] bool moves() const;
     void row_loop(const std::string& from, const std::string& to, const Start& start,
                   const std::string& position);
     void range_loop();

@@ -99,9 +99,9 @@ std::size_t pack_nest(const std::vector<NestField>& fields, const ElementwisePla
                 ceil_div(plan.shape[static_cast<std::size_t>(inner)] + plan.shift, layout.lanes));
             break;
         case Kind::tiles:
-            words.put_divisor(ceil_div(plan.shape[axis], layout.strategy == Strategy::tile
-                                                             ? tile_extent * layout.lanes
-                                                             : cpu_tile_extent));
+            words.put_divisor(
+                ceil_div(plan.shape[axis],
+                         (layout.strategy == Strategy::tile ? tile_extent : 1) * layout.lanes));
             break;
         case Kind::stride:
             words.put(plan.stride(field.operand, field.axis));

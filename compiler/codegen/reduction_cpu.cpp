@@ -191,6 +191,13 @@ void ReductionEmitter::cpu_column_rows(int count) {
     }
     if (layout_.folds)
         return cpu_folded_runs();
+    for (const OperandRef& ref : inputs_)
+        if (access(ref) == Access::contiguous)
+            for (int r = 0; r < count; ++r)
+                out_.line("quern::ask_for_row(",
+                          at_byte(numbered("from_" + name(ref), r),
+                                  join(count, " * ", stride(ref, n + m - 1))),
+                          ", ", own("count"), ");");
     out_.line("QUERN_INDEPENDENT");
     out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
               own("j"), ")");

@@ -17,6 +17,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -151,6 +152,15 @@ bool has_vectorised_loop(const llvm::Function& function) {
     return false;
 }
 
+// The vectoriser guesses that every stride only known at run time is 1 and writes no vectors for
+// any other. What has such a stride here has another: columns of a matrix, fields, every other
+// element.
+void guess_no_strides() {
+    auto& known = llvm::cl::getRegisteredOptions();
+    if (const auto found = known.find("enable-mem-access-versioning"); found != known.end())
+        static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(false);
+}
+
 void open_target() {
     static std::once_flag once;
     std::call_once(once, [] {
@@ -159,6 +169,7 @@ void open_target() {
         LLVMInitializeX86TargetMC();
         LLVMInitializeX86AsmPrinter();
         LLVMInitializeX86AsmParser();
+        guess_no_strides();
     });
 }
 
@@ -315,6 +326,15 @@ static llvm::OptimizationLevel level_for(const Program& program) {
                : llvm::OptimizationLevel::O2;
 }
 
+// Elements a step apart come faster by loads and shuffles, or one by one, than by the instruction
+// that gathers them: on AMD's cores it is a loop of its own, on Intel's one since 2023's mends.
+static void keep_from_gathers(llvm::Function& function) {
+    constexpr const char* name = "target-features";
+    llvm::StringRef given = function.getFnAttribute(name).getValueAsString();
+    function.addFnAttr(
+        name, (given + (given.empty() ? "" : ",") + "+prefer-no-gather,+prefer-no-scatter").str());
+}
+
 void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     auto& module = *program.module;
     const auto level = level_for(program);
@@ -365,10 +385,12 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     builder.registerFunctionAnalyses(functions);
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, graph, modules);
-    if (cpu.has(widest_feature))
-        for (auto& function : module)
-            if (!function.isDeclaration())
+    for (auto& function : module)
+        if (!function.isDeclaration()) {
+            if (cpu.has(widest_feature))
                 function.addFnAttr(vector_width, "512");
+            keep_from_gathers(function);
+        }
     llvm::ModulePassManager passes;
     passes.addPass(llvm::AlwaysInlinerPass(true));
     if (!quick) {

@@ -181,6 +181,13 @@ std::int64_t tile_count(const Nest& nest, std::int64_t extent) {
     return tiles;
 }
 
+std::uint32_t widest_item(const PlanRequest& request) {
+    std::uint32_t bytes = 1;
+    for (const Operand& operand : request.operands)
+        bytes = std::max(bytes, operand.item_bytes);
+    return bytes;
+}
+
 void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
     layout.index_bits = 64;
@@ -188,12 +195,11 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
     if (other_axis >= 0) {
         nest.move_axis(other_axis, nest.ndim - 2);
         layout.strategy = Strategy::blocked;
+        layout.lanes = static_cast<std::uint8_t>(256 / std::max(4u, widest_item(request)));
         choose_access(nest, request, layout, true);
-        const std::int64_t tiles = tile_count(nest, cpu_tile_extent);
         spread_over_workers(
-            request, tiles,
-            std::max<std::int64_t>(1, request.body.grain / (cpu_tile_extent * cpu_tile_extent)), 1,
-            plan);
+            request, tile_count(nest, layout.lanes),
+            std::max<std::int64_t>(1, request.body.grain / (layout.lanes * layout.lanes)), 1, plan);
         return;
     }
     layout.strategy = Strategy::range;
@@ -204,9 +210,7 @@ void plan_cpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
 // Neighbours that fill four bytes of the largest operand, where there is work enough for tiles so
 // wide.
 int tile_lanes(const Nest& nest, const PlanRequest& request, std::int64_t count) {
-    std::uint32_t largest = 1;
-    for (const Operand& operand : request.operands)
-        largest = std::max(largest, operand.item_bytes);
+    const std::uint32_t largest = widest_item(request);
     int lanes = count >= (1 << 20) && largest < 4 ? static_cast<int>(4 / largest) : 1;
     const std::int64_t shorter = std::min(nest.extent[nest.ndim - 2], nest.extent[nest.ndim - 1]);
     while (lanes > 1 && shorter < std::int64_t{tile_extent} * lanes)

@@ -51,7 +51,7 @@ enum class Access : std::uint8_t {
 struct ElementwiseLayout {
     Strategy strategy = Strategy::vector;
     std::uint8_t ndim = 1;  // after merging; the last axis is the innermost
-    std::uint8_t lanes = 1; // elements a thread takes at a time
+    std::uint8_t lanes = 1; // elements a thread takes at a time; along a side of a CPU's tile
     std::uint8_t index_bits = 32;
     bool peel = false;   // vector: the first step is cut short so that the others are aligned
     bool packed = false; // tile: the lanes of every operand are aligned to move together
@@ -91,7 +91,6 @@ struct PlanRequest {
 // GPU tiles are square, of 256 threads and 32 lanes along a side; items of a byte or two go in
 // lanes of four bytes.
 inline constexpr int tile_extent = 32, tile_block = 256;
-inline constexpr int cpu_tile_extent = 64;
 
 // False when the operands have too many axes left after merging for the plan's fixed store (the
 // caller says so).

@@ -127,6 +127,9 @@ py::object compress(const py::object& condition, const Array& a, const py::objec
     const Array chosen = to_index_array(condition, a.device());
     if (chosen.ndim() != 1)
         throw ValueError("condition must be a 1-d array");
+    if (axis.is_none() && out.is_none() && chosen.size() == a.size())
+        if (const std::optional<Array> mask = reshape_view(as_mask(chosen), a.shape()))
+            return finished(pick(a, *mask, drop_gil));
     return take(a, py::cast(flat_nonzero(chosen, drop_gil)), axis, out, "raise");
 }
 

@@ -140,7 +140,10 @@ def extract(condition: Any, arr: ndarray) -> ndarray:
     Source: NumPy, `numpy.extract`.
     """
     values = asarray(arr)
-    return values.take(_core.flatnonzero(asarray(condition, device=values.device)))
+    chosen = asarray(condition, device=values.device).ravel()
+    if chosen.size == values.size:
+        return values.compress(chosen)
+    return values.take(_core.flatnonzero(chosen))
 
 
 def place(arr: ndarray, mask: Any, vals: Any) -> None:
@@ -190,6 +193,8 @@ def argwhere(a: ndarray) -> ndarray:
     """
     a = asarray(a)
     places = _core.flatnonzero(a)
+    if a.ndim == 1:
+        return places[:, None]
     result = empty((places.size, a.ndim), np.int64, device=a.device)
     if places.size:
         for k, column in enumerate(_core.unravel(places, a.shape)):

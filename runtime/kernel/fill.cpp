@@ -69,6 +69,22 @@ bool same_layout(const Array& a, const Array& b) {
            ((a.c_contiguous() && b.c_contiguous()) || (a.f_contiguous() && b.f_contiguous()));
 }
 
+// A copy moves bytes, whatever they stand for: one kernel for each width of elements.
+Array bits_of(const Array& array) {
+    switch (bytes_of(array.dtype())) {
+    case 1:
+        return view_dtype(array, DType::uint8);
+    case 2:
+        return view_dtype(array, DType::uint16);
+    case 4:
+        return view_dtype(array, DType::uint32);
+    case 8:
+        return view_dtype(array, DType::uint64);
+    default:
+        return view_dtype(array, DType::complex128);
+    }
+}
+
 } // namespace
 
 void copy_into(const Array& target, const Array& source, CUstream stream) {
@@ -108,8 +124,12 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
         copy_into(whole, source, stream);
         from = whole.shape() == target.shape() ? whole : broadcast_to(whole, target.shape());
     }
-    run(from.dtype() == target.dtype() ? Op::copy : Op::convert,
-        {Argument::of(from), Argument::of(target)}, stream);
+    if (from.dtype() == target.dtype()) {
+        const Array bits = bits_of(from), place = bits_of(target);
+        run(Op::copy, {Argument::of(bits), Argument::of(place)}, stream);
+    } else {
+        run(Op::convert, {Argument::of(from), Argument::of(target)}, stream);
+    }
 }
 
 void fill(const Array& target, const Scalar& value, CUstream stream) {

@@ -218,6 +218,8 @@ void putmask(const Array& array, const Array& mask, const Array& values, void (*
     require_writable(array);
     if (array.size() == 0 || values.size() == 0)
         return;
+    if (values.shape() == array.shape()) // each has its own
+        return put_where(array, mask, Argument::of(values), on_wait);
     const Array seen = apart_from(mask, array, mask.dtype()),
                 from = apart_from(values, array, array.dtype());
     const Argument args[] = {Argument::of(seen), Argument::of(from),

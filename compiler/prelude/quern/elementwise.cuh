@@ -76,36 +76,79 @@ template <class T, int extent> struct TilePlaces {
 };
 
 #ifdef __QUERN_HOST__
-// tile[q][p] = from[p][q]: rows of `from` are `stride` bytes apart. Four by four at a time, which the compiler turns into
-// shuffles of registers.
+// Long rows go by the instruction that moves bytes, which reads nothing of what it writes over; where `to` lies a little
+// behind `from` in its page that takes ten times as long.
+template <class T> __device__ inline void move_row(T* to, const T* from, quern_int64 begin, quern_int64 end) {
+    const size_t apart = (reinterpret_cast<size_t>(to) - reinterpret_cast<size_t>(from)) % 4096;
+    if (end - begin >= static_cast<quern_int64>(1024 / sizeof(T)) && (apart == 0 || apart >= 256)) {
+        memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(T));
+        return;
+    }
+    // Of a tile: what the next one writes.
+    for (quern_int64 k = end; k < end + (end - begin); k += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(to + k, 1);
+    QUERN_INDEPENDENT
+    for (quern_int64 k = begin; k < end; ++k) to[k] = from[k];
+}
+
+template <class Int, Int... k> struct Places {};
+
+// Squares of elements as vectors, a row each; of wide elements one is a square.
+template <int bytes> struct SquareOf {};
+template <> struct SquareOf<1> { static const int side = 16; typedef unsigned char Row __attribute__((ext_vector_type(16))); };
+template <> struct SquareOf<2> { static const int side = 8; typedef unsigned short Row __attribute__((ext_vector_type(8))); };
+template <> struct SquareOf<4> { static const int side = 4; typedef unsigned int Row __attribute__((ext_vector_type(4))); };
+template <> struct SquareOf<8> { static const int side = 1; typedef quern_int64 Row __attribute__((ext_vector_type(1))); };
+template <> struct SquareOf<16> { static const int side = 1; typedef __int128 Row __attribute__((ext_vector_type(1))); };
+
+// Rows a and b, element by element in turns, from their half `half`. Rows zipped with those half a square below, as often
+// as it has halves, are its columns.
+template <int half, class Row, int... k> __device__ inline Row zipped(const Row& a, const Row& b, const Places<int, k...>&) {
+    const int side = static_cast<int>(sizeof...(k));
+    return __builtin_shufflevector(a, b, ((k + half * side) / 2 + (k & 1) * side)...);
+}
+template <int side, class Row> __device__ inline void turn_square(Row (&rows)[side]) {
+    typedef __make_integer_seq<Places, int, side> Columns;
+#pragma unroll
+    for (int halves = side; halves > 1; halves /= 2) {
+        Row next[side];
+#pragma unroll
+        for (int k = 0; k < side / 2; ++k) {
+            next[2 * k] = zipped<0>(rows[k], rows[k + side / 2], Columns());
+            next[2 * k + 1] = zipped<1>(rows[k], rows[k + side / 2], Columns());
+        }
+#pragma unroll
+        for (int k = 0; k < side; ++k) rows[k] = next[k];
+    }
+}
+
+// tile[q][p] = from[p][q]: rows of `from` are `stride` bytes apart. Runs so short are not read ahead by themselves: those of
+// the next tile are asked for.
 template <int extent, class T>
 __device__ inline void turn_tile(T (&tile)[extent][extent], const T* from, quern_int64 stride, quern_int64 qs, quern_int64 ps) {
+    typedef SquareOf<sizeof(T)> Square;
+    const int side = Square::side;
     quern_int64 p = 0;
-    for (; p + 4 <= ps; p += 4) {
-        const T *a = at_byte(from, p * stride), *b = at_byte(a, stride), *c = at_byte(b, stride), *d = at_byte(c, stride);
+    for (; p + side <= ps; p += side) {
+        const T* const row = at_byte(from, p * stride);
+#pragma unroll
+        for (int k = 0; k < side; ++k)
+#pragma unroll
+            for (int line = 0; line < extent; line += 64 / static_cast<int>(sizeof(T)))
+                __builtin_prefetch(at_byte(row, (k + extent) * stride) + line, 0, 2);
         quern_int64 q = 0;
 #pragma clang loop vectorize(disable) unroll(disable)
-        for (; q + 4 <= qs; q += 4) {
-            T square[4][4];
+        for (; q + side <= qs; q += side) {
+            typename Square::Row rows[side];
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                square[k][0] = a[q + k];
-                square[k][1] = b[q + k];
-                square[k][2] = c[q + k];
-                square[k][3] = d[q + k];
-            }
+            for (int k = 0; k < side; ++k) memcpy(&rows[k], at_byte(row, k * stride) + q, sizeof(rows[k]));
+            turn_square(rows);
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-#pragma unroll
-                for (int j = 0; j < 4; ++j) tile[q + k][p + j] = square[k][j];
-            }
+            for (int k = 0; k < side; ++k) memcpy(&tile[q + k][p], &rows[k], sizeof(rows[k]));
         }
 #pragma clang loop vectorize(disable) unroll(disable)
         for (; q < qs; ++q) {
-            tile[q][p] = a[q];
-            tile[q][p + 1] = b[q];
-            tile[q][p + 2] = c[q];
-            tile[q][p + 3] = d[q];
+#pragma unroll
+            for (int k = 0; k < side; ++k) tile[q][p + k] = at_byte(row, k * stride)[q];
         }
     }
     for (; p < ps; ++p)

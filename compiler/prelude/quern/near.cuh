@@ -124,6 +124,13 @@ template <class T> __device__ inline T tanh(T x) { // (e^2x - 1) / (e^2x + 1)
     const T left = ::fma(-near, below, above) + (above_rest - near * below_rest);
     return ::copysign(::fma(left, inverse, near), x);
 }
+__device__ inline float tanh(float x) { // near 0 by its own series, else 1 - 2 / (e^2x + 1)
+    const float size = ::fabs(x), kept = size > 10.0f ? 10.0f : size, z = kept * kept; // 1 from there on
+    const float c[] = {-0.33333299f, 0.13331959f, -0.053786680f, 0.020805376f, -0.0059058578f};
+    const ExpParts<float> parts(kept + kept);
+    const float power = two_to<float>(parts.power), far = 1.0f - 2.0f / (::fma(power, parts.head, power) + 1.0f);
+    return ::copysign(size < 0.6f ? ::fma(z * kept, polynomial(z, c), kept) : far, x);
+}
 __device__ inline double exp2(double x) {
     const double low = x < -1080 ? -1080 : x, kept = low > 1030 ? 1030 : low;
     const Whole<double> whole(kept);
@@ -161,7 +168,7 @@ struct LogParts {
 };
 __device__ inline float log_ends(float x, float value) { // of 0, infinity, NaN and negative numbers
     const float positive = x > 3.40282347e38f ? x : value;
-    return x > 0.0f ? positive : (x == 0.0f ? -1.0f : x - x) / 0.0f;
+    return x > 0.0f ? positive : __int_as_float(x == 0.0f ? 0xff800000 : 0x7fc00000);
 }
 __device__ inline float log(float x) {
     const LogParts parts(x);

@@ -20,14 +20,14 @@ template <class T> struct Middle; // sqrt(1/2), from where on fractions are coun
 template <> struct Middle<double> { static constexpr double value = 0.7071067811865476, far = 0x1p30; };
 template <> struct Middle<float> { static constexpr float value = 0.70710678f, far = 0x1p14f; };
 
-// log((w + rest) * 2^more), w normal and 1 or more, `rest` less than its last place.
+// log(w * (1 + rest) * 2^more), w normal, `rest` less than its last place.
 template <class T> __device__ inline T log_of_sum(T w, T rest, T more) {
     typedef Bits<T> B;
     typedef typename B::Int Int;
     const Int middle = B::of(Middle<T>::value), ones = (Int(1) << B::mantissa) - 1, moved = B::of(w) - middle;
-    const T shift = two_to<T>(B::mantissa), power = (B::value((moved >> B::mantissa) + B::of(shift)) - shift) + more;
+    const T shift = T(3ll << (B::mantissa - 1)), power = (B::value((moved >> B::mantissa) + B::of(shift)) - shift) + more;
     const T f = B::value((moved & ones) + middle) - T(1), s = f / (T(2) + f), z = s * s, half = T(0.5) * f * f;
-    const T small = ::fma(s, ::fma(z, log_tail(z), half), ::fma(power, ExpRange<T>::rest, rest / w));
+    const T small = ::fma(s, ::fma(z, log_tail(z), half), ::fma(power, ExpRange<T>::rest, rest));
     return ::fma(power, ExpRange<T>::ln2, f - (half - small));
 }
 template <class T> struct OneAnd { // 1 + u + rest
@@ -45,7 +45,7 @@ template <class T> __device__ inline T asinh(T x) {
     const T kept = close ? size : T(1), root = ::sqrt(::fma(kept, kept, T(1)));
     const T more = kept * kept / (T(1) + root), u = kept + more;
     const OneAnd<T> sum(u, more - (u - kept));
-    const T found = log_of_sum(close ? sum.w : size, close ? sum.rest : T(0), close ? T(0) : T(1));
+    const T found = log_of_sum(close ? sum.w : size, close ? sum.rest / sum.w : T(0), close ? T(0) : T(1));
     return size - size == T(0) ? ::copysign(found, x) : x;
 }
 template <class T> __device__ inline T acosh(T x) {
@@ -55,7 +55,7 @@ template <class T> __device__ inline T acosh(T x) {
     const T lost = (::fma(-root, root, square) + ::fma(t, sum_rest, ::fma(t, sum, -square))) / (root + root);
     const T u = root + t;
     const OneAnd<T> one(u, lost + (t - (u - root)));
-    const T found = log_of_sum(close ? one.w : x, close ? one.rest : T(0), close ? T(0) : T(1));
+    const T found = log_of_sum(close ? one.w : x, close ? one.rest / one.w : T(0), close ? T(0) : T(1));
     const T above = x - x == T(0) ? found : x; // infinity and NaN are themselves
     return x > T(1) ? above : x == T(1) ? T(0) : (x - x) / T(0);
 }
@@ -63,18 +63,21 @@ template <class T> __device__ inline T atanh(T x) {
     const T size = ::fabs(x), kept = size < T(1) ? size : T(0);
     const T below = T(1) - kept, below_rest = (T(1) - below) - kept, twice = kept + kept, u = twice / below;
     const OneAnd<T> sum(u, (::fma(-u, below, twice) - u * below_rest) / below);
-    const T found = ::copysign(T(0.5) * log_of_sum(sum.w, sum.rest, T(0)), x), end = size == T(1) ? x / T(0) : (x - x) / (x - x);
+    const T found = ::copysign(T(0.5) * log_of_sum(sum.w, sum.rest / sum.w, T(0)), x), end = size == T(1) ? x / T(0) : (x - x) / (x - x);
     return size < T(1) ? found : end;
 }
 
-// The vector library leaves its vectors for numbers that have no logarithm: they are kept from it.
 template <class T> __device__ inline bool has_log(T x) { return (x > T(0)) & (x - x == T(0)); }
-template <class T> __device__ inline T log_or_end(T x, T found) {
-    const T end = x == T(0) ? T(-1) / T(0) : x > T(0) ? x : (x - x) / T(0);
+__device__ inline double log_or_end(double x, double found) {
+    const double end = x > 0 ? x : __longlong_as_double(x == 0 ? 0xfff0000000000000 : 0x7ff8000000000000);
     return has_log(x) ? found : end;
 }
-template <class T> __device__ inline T log_of(T x) { return log_or_end(x, ::log(has_log(x) ? x : T(1))); }
-template <class T> __device__ inline T log10_of(T x) { return log_or_end(x, ::log10(has_log(x) ? x : T(1))); }
+__device__ inline double log(double x) {
+    const bool tiny = x < 0x1p-1022;
+    return log_or_end(x, log_of_sum(tiny ? x * 0x1p54 : x, 0.0, tiny ? -54.0 : 0.0));
+}
+// The vector library leaves its vectors for numbers that have no logarithm: they are kept from it.
+__device__ inline double log10_of(double x) { return log_or_end(x, ::log10(has_log(x) ? x : 1.0)); }
 
 } // namespace near
 } // namespace quern

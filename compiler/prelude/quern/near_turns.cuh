@@ -39,17 +39,25 @@ template <class T> __device__ inline bool is_many_turns(T x) {
     return (::fabs(x) > Turn<T>::most) & (::fabs(x) <= Turn<T>::huge);
 }
 
-// x = quarter * pi/2 + r; sine and cosine of r, each with what its sum had to round away.
-template <class T> struct TurnParts {
+// x = quarter * pi/2 + r + lost
+template <class T> struct TurnRest {
     typename Bits<T>::Int quarter;
-    T sine, sine_rest, cosine, cosine_rest;
-    __device__ explicit TurnParts(T x) {
+    T r, lost;
+    __device__ explicit TurnRest(T x) {
         const Whole<T> whole(x * Turn<T>::quarters);
         quarter = whole.integer;
         const T start = ::fma(-whole.value, Quarter<T>::value, x); // exact
-        const T moved = whole.value * Quarter<T>::rest, r = start - moved, back = r - start;
-        const T rounding = (start - (r - back)) - (moved + back);
-        const T lost = ::fma(-whole.value, Turn<T>::last, rounding - ::fma(whole.value, Quarter<T>::rest, -moved));
+        const T moved = whole.value * Quarter<T>::rest;
+        r = start - moved;
+        const T back = r - start, rounding = (start - (r - back)) - (moved + back);
+        lost = ::fma(-whole.value, Turn<T>::last, rounding - ::fma(whole.value, Quarter<T>::rest, -moved));
+    }
+};
+// Sine and cosine of the rest, each with what its sum had to round away.
+template <class T> struct TurnParts : TurnRest<T> {
+    T sine, sine_rest, cosine, cosine_rest;
+    __device__ explicit TurnParts(T x) : TurnRest<T>(x) {
+        const T r = this->r, lost = this->lost;
         const T z = r * r, half = T(0.5) * z, top = T(1) - half;
         const T sine_small = ::fma(z * r, sine_tail(z), lost);
         const T cosine_small = ((T(1) - top) - half) + ::fma(z * z, cosine_tail(z), -r * lost);
@@ -83,6 +91,13 @@ template <class T> __device__ inline T tan(T x) {
     const T inverse = T(1) / below, near = above * inverse;
     const T left = ::fma(-near, below, above) + (above_rest - near * below_rest);
     return seldom_tan(x == T(0) ? x : ::fma(left, inverse, near), x, is_many_turns(x));
+}
+__device__ inline float tan(float x) {
+    const TurnRest<float> rest(x);
+    const float z = rest.r * rest.r;
+    const float c[] = {0.33333352f, 0.13332605f, 0.054066136f, 0.021251831f, 0.010910679f, -1.2428252e-06f, 0.0044192960f};
+    const float y = rest.r + ::fma(z * rest.r, polynomial(z, c), ::fma(z, rest.lost, rest.lost));
+    return seldom_tan(x == 0.0f ? x : rest.quarter & 1 ? -1.0f / y : y, x, is_many_turns(x));
 }
 
 } // namespace near

@@ -206,6 +206,14 @@ template <class T, int most> struct Results {
     __device__ T get(long long j) const { return values.get(j); }
 };
 
+// The start of a row that comes next, far from the one before: its end is read ahead by itself.
+template <class T> __device__ inline void ask_for_row(const T* row, long long count) {
+    constexpr long long line = 64 / sizeof(T);
+    if (count >= 64 * line)
+#pragma unroll
+        for (long long k = 0; k < 16 * line; k += line) __builtin_prefetch(row + k);
+}
+
 // Accumulators of neighbouring columns. Where there are more `passes` the same rows come again.
 template <class T, int most> struct Columns : Results<T, most> {
     using Results<T, most>::add;

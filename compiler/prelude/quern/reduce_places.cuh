@@ -84,6 +84,9 @@ template <> struct Counter<1> { typedef signed char type; };
 template <> struct Counter<2> { typedef short type; };
 template <> struct Counter<4> { typedef int type; };
 
+template <class T> struct IsBool { static const bool value = false; };
+template <> struct IsBool<bool> { static const bool value = true; };
+
 // Lanes hold the best values of a block and the pack that each came in. The place is worked out in a block that beats all
 // before it, or in one that equals them where elements come in any order: else they come from the first to the last.
 template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, count, step, true> {
@@ -93,6 +96,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     __device__ void clear(const P& identity) { best = identity, rising = true, falls = false; }
     __device__ void in_any_order(bool backwards) { rising = false, falls = backwards; }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
+        if (IsBool<T>::value && rising) return find(dense, from, stop, join);
         if (count > 1) from = scan<count <= 8 ? 16 : count>(dense, from, stop, join);
         for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));
         for (; from < stop; ++from) {
@@ -115,6 +119,18 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         const T high = Limits<T>::high(), low = Limits<T>::low(), end = better(high, low, join) ? high : low;
         const bool ends = same(best.value, end) & !is_nan(static_cast<T>(end - end));
         return rising & (best.index != P::nowhere()) & (is_nan(best.value) | ends);
+    }
+    // Of bools the first that nothing beats.
+    template <class Dense, class Join>
+    __device__ void find(const Dense& dense, long long from, long long stop, const Join& join) {
+        constexpr int width = 32;
+        const T end = better(Limits<T>::high(), Limits<T>::low(), join) ? Limits<T>::high() : Limits<T>::low();
+        if (best.index == P::nowhere() && from < stop) best = dense(from * step);
+        bool found = same(best.value, end);
+        for (; !found && from + width <= stop; from += found ? 0 : width)
+            for (int l = 0; l < width; ++l) found |= same(dense((from + l) * step).value, end);
+        for (; !same(best.value, end) && from < stop; ++from)
+            if (same(dense(from * step).value, end)) best = dense(from * step);
     }
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end.
     template <int width, class Dense, class Join>

@@ -251,7 +251,7 @@ QUERN_NEAR(sin) QUERN_NEAR(cos) QUERN_NEAR(tan) QUERN_NEAR(asin) QUERN_NEAR(acos
 QUERN_NEAR(asinh) QUERN_NEAR(acosh) QUERN_NEAR(atanh) QUERN_NEAR(cbrt)
 #undef QUERN_NEAR
 QUERN_IN_FLOAT(log, quern::near::log) QUERN_IN_FLOAT(log10, quern::near::log10) QUERN_IN_FLOAT(sinh, sinh)
-QUERN_IN_DOUBLE(log, quern::near::log_of) QUERN_IN_DOUBLE(log10, quern::near::log10_of)
+QUERN_IN_DOUBLE(log, quern::near::log) QUERN_IN_DOUBLE(log10, quern::near::log10_of)
 template <class T> __device__ inline T arctan2(T a, T b) { return near::atan2(a, b); }
 #else
 QUERN_IN_FLOAT(exp, exp) QUERN_IN_FLOAT(expm1, expm1) QUERN_IN_FLOAT(asin, asin) QUERN_IN_FLOAT(acos, acos)

@@ -106,7 +106,7 @@ TEST(ElementwisePlan, ATransposedOperandGoesThroughTiles) {
                out = dense({512, 1024}, 4, true);
     EXPECT_EQ(planned({x, y, out}).text, "tile x1 | 2 axes | contiguous tiled contiguous | 32-bit");
     EXPECT_EQ(planned({x, y, out}, on_cpu()).text,
-              "blocked x1 | 2 axes | contiguous tiled contiguous | 64-bit");
+              "blocked x64 | 2 axes | contiguous tiled contiguous | 64-bit");
     PlanRequest ordered;
     ordered.body.keep_order = true; // the body sees positions: axes stay where they are
     EXPECT_EQ(planned({x, y, out}, ordered).plan.layout.strategy, Strategy::scattered);
