@@ -27,6 +27,12 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
             out_.line(constness(param(ref)), type(ref), "* const ",
                       own(join("row_", param(ref).name)), " = ", start(ref), ";");
     }
+    // LLVM guesses that a stride it only meets by name is 1, and writes no vectors for any other:
+    // as a sum, with blockIdx.y, which is 0 here, it is left alone.
+    for (const OperandRef& ref : operands_)
+        if (access(ref) == Access::strided)
+            out_.line("const ", signed_, " ", own(join("by_", param(ref).name)), " = ",
+                      nest(stride_name(ref, inner)), " + blockIdx.y;");
     if (moves()) {
         out_.line("quern::move_row(", own("row_y"), ", ", own("row_x"), ", ", from, ", ", to, ");");
         return;
@@ -41,7 +47,7 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
             reference(ref, join(row, "[", own("j"), "]"));
         else if (access(ref) != Access::repeated)
             reference(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ",
-                                nest(stride_name(ref, inner)), ")"));
+                                own(join("by_", param(ref).name)), ")"));
         else
             reference(ref, stored(ref) || param(ref).place ? join("*", row)
                                                            : own(join("one_", param(ref).name)));

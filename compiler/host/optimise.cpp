@@ -17,7 +17,6 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
@@ -152,15 +151,6 @@ bool has_vectorised_loop(const llvm::Function& function) {
     return false;
 }
 
-// The vectoriser guesses that every stride only known at run time is 1 and writes no vectors for
-// any other. What has such a stride here has another: columns of a matrix, fields, every other
-// element.
-void guess_no_strides() {
-    auto& known = llvm::cl::getRegisteredOptions();
-    if (const auto found = known.find("enable-mem-access-versioning"); found != known.end())
-        static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(false);
-}
-
 void open_target() {
     static std::once_flag once;
     std::call_once(once, [] {
@@ -169,7 +159,6 @@ void open_target() {
         LLVMInitializeX86TargetMC();
         LLVMInitializeX86AsmPrinter();
         LLVMInitializeX86AsmParser();
-        guess_no_strides();
     });
 }
 

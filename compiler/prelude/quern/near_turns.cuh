@@ -1,4 +1,4 @@
-// Sines, cosines and tangents, as near.cuh has its functions: at most 1.2 units off.
+// Sines, cosines and tangents, as near.cuh has its functions: at most 1.2 units off, tangents of floats 1.8.
 #pragma once
 #include "quern/near.cuh"
 

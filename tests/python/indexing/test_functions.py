@@ -251,3 +251,25 @@ def test_at_through_every_kind_of_index(device):
         np.add.at(host, key, 2.0)
         quern.add.at(array, sent(key), 2.0)
         same(array, host)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "f", "d", "F"])
+@pytest.mark.parametrize("shape", [(), (1,), (1000,), (40, 50), (3, 5, 70)])
+def test_masks_of_the_arrays_own_shape(device, shape, dtype):
+    """extract, compress, argwhere and putmask where each element has its own truth, and value."""
+    random = np.random.default_rng(11)
+    x = random.integers(0, 2 if dtype == "?" else 90, shape).astype(dtype)
+    m = random.random(shape) < 0.4
+    ours, mask = quern.asarray(x), quern.asarray(m)
+    same(quern.extract(mask, ours), np.extract(m, x))
+    same(quern.extract(mask.T, ours), np.extract(m.T, x))
+    same(ours.compress(mask.ravel()), x.compress(m.ravel()))
+    same(ours.T.compress(mask.ravel()), x.T.compress(m.ravel()))
+    same(quern.argwhere(mask), np.argwhere(m))
+    other = x[::-1].copy() if x.ndim else x.copy()
+    quern.putmask(ours, mask, quern.asarray(other))
+    np.putmask(x, m, other)
+    same(ours, x)
+    quern.putmask(ours, mask, ours[::-1] if x.ndim else ours)
+    np.putmask(x, m, x[::-1].copy() if x.ndim else x)
+    same(ours, x)

@@ -86,3 +86,16 @@ def test_extremes_hand_nan_on(dtype):
                 for name in ("max", "min"):
                     found = quern.asnumpy(getattr(quern.asarray(values), name)())
                     assert found.view(bits.dtype) == bits, (count, place, name)
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.5, 1])
+@pytest.mark.parametrize("shape", [(1000, 300), (3, 7), (100, 32), (5, 33, 65), (1, 70_000)])
+def test_the_first_of_bools(shape, share):
+    values = np.random.default_rng(5).random(shape) < share
+    with quern.Device("cpu"):
+        ours = quern.asarray(values)
+        for name in ("argmax", "argmin"):
+            for axis in (None, *range(len(shape))):
+                for part in (np.s_[:], np.s_[::-1], np.s_[..., ::-2]):
+                    found = quern.asnumpy(getattr(ours[part], name)(axis))
+                    np.testing.assert_array_equal(found, getattr(values[part], name)(axis))
