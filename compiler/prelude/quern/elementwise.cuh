@@ -90,7 +90,7 @@ template <class T> __device__ inline void move_row(T* to, const T* from, quern_i
     for (quern_int64 k = begin; k < end; ++k) to[k] = from[k];
 }
 
-template <class Int, Int... k> struct Places {};
+template <class Int, Int... k> struct Lineup {};
 
 // Squares of elements as vectors, a row each; of wide elements one is a square.
 template <int bytes> struct SquareOf {};
@@ -102,12 +102,12 @@ template <> struct SquareOf<16> { static const int side = 1; typedef __int128 Ro
 
 // Rows a and b, element by element in turns, from their half `half`. Rows zipped with those half a square below, as often
 // as it has halves, are its columns.
-template <int half, class Row, int... k> __device__ inline Row zipped(const Row& a, const Row& b, const Places<int, k...>&) {
+template <int half, class Row, int... k> __device__ inline Row zipped(const Row& a, const Row& b, const Lineup<int, k...>&) {
     const int side = static_cast<int>(sizeof...(k));
     return __builtin_shufflevector(a, b, ((k + half * side) / 2 + (k & 1) * side)...);
 }
 template <int side, class Row> __device__ inline void turn_square(Row (&rows)[side]) {
-    typedef __make_integer_seq<Places, int, side> Columns;
+    typedef __make_integer_seq<Lineup, int, side> Columns;
 #pragma unroll
     for (int halves = side; halves > 1; halves /= 2) {
         Row next[side];
