@@ -140,10 +140,7 @@ def extract(condition: Any, arr: ndarray) -> ndarray:
     Source: NumPy, `numpy.extract`.
     """
     values = asarray(arr)
-    chosen = asarray(condition, device=values.device).ravel()
-    if chosen.size == values.size:
-        return values.compress(chosen)
-    return values.take(_core.flatnonzero(chosen))
+    return values.compress(asarray(condition, device=values.device).ravel())
 
 
 def place(arr: ndarray, mask: Any, vals: Any) -> None:

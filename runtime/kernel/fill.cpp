@@ -69,23 +69,25 @@ bool same_layout(const Array& a, const Array& b) {
            ((a.c_contiguous() && b.c_contiguous()) || (a.f_contiguous() && b.f_contiguous()));
 }
 
-// A copy moves bytes, whatever they stand for: one kernel for each width of elements.
-Array bits_of(const Array& array) {
-    switch (bytes_of(array.dtype())) {
+} // namespace
+
+DType unit_of(std::int64_t bytes) {
+    switch (bytes) {
     case 1:
-        return view_dtype(array, DType::uint8);
+        return DType::uint8;
     case 2:
-        return view_dtype(array, DType::uint16);
+        return DType::uint16;
     case 4:
-        return view_dtype(array, DType::uint32);
+        return DType::uint32;
     case 8:
-        return view_dtype(array, DType::uint64);
+        return DType::uint64;
     default:
-        return view_dtype(array, DType::complex128);
+        return DType::complex128;
     }
 }
-
-} // namespace
+Array in_units(const Array& array) {
+    return view_dtype(array, unit_of(static_cast<std::int64_t>(bytes_of(array.dtype()))));
+}
 
 void copy_into(const Array& target, const Array& source, CUstream stream) {
     if (target.size() == 0)
@@ -125,8 +127,8 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
         from = whole.shape() == target.shape() ? whole : broadcast_to(whole, target.shape());
     }
     if (from.dtype() == target.dtype()) {
-        const Array bits = bits_of(from), place = bits_of(target);
-        run(Op::copy, {Argument::of(bits), Argument::of(place)}, stream);
+        const Array units = in_units(from), place = in_units(target);
+        run(Op::copy, {Argument::of(units), Argument::of(place)}, stream);
     } else {
         run(Op::convert, {Argument::of(from), Argument::of(target)}, stream);
     }

@@ -5,6 +5,11 @@
 
 namespace quern {
 
+// What moves elements of 1, 2, 4, 8 or 16 bytes, whatever they stand for, and never computes with
+// them; and an array's elements as that.
+[[nodiscard]] DType unit_of(std::int64_t bytes);
+[[nodiscard]] Array in_units(const Array& array);
+
 // target[...] = source, broadcast and cast without a check ('unsafe'); any layouts; across devices
 // too.
 void copy_into(const Array& target, const Array& source, CUstream stream);

@@ -16,20 +16,6 @@ namespace {
 
 using OnWait = void (*)(bool);
 
-DType unit_of(std::int64_t bytes) { // moved, never computed with
-    switch (bytes) {
-    case 1:
-        return DType::uint8;
-    case 2:
-        return DType::uint16;
-    case 4:
-        return DType::uint32;
-    case 8:
-        return DType::uint64;
-    default:
-        return DType::complex128;
-    }
-}
 std::int64_t item_bytes(const Array& array) {
     return static_cast<std::int64_t>(bytes_of(array.dtype()));
 }
@@ -38,10 +24,6 @@ Array over(const Array& array, DType dtype, Dims shape, Dims strides) {
     return Array(array.buffer(), array.address(), dtype, std::move(shape), std::move(strides),
                  array.writable());
 }
-Array in_units(const Array& array) {
-    return over(array, unit_of(item_bytes(array)), array.shape(), array.strides());
-}
-
 // How many of the last axes lie in one run of both arrays, untouched by any index.
 int axes_in_run(const IndexPlan& plan, const Array& other) {
     const Array& a = plan.elements;

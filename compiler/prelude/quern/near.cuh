@@ -166,9 +166,12 @@ struct LogParts {
         rest = ::fma(square * s, polynomial(s, c), -0.5f * square);
     }
 };
-__device__ inline float log_ends(float x, float value) { // of 0, infinity, NaN and negative numbers
-    const float positive = x > 3.40282347e38f ? x : value;
-    return x > 0.0f ? positive : __int_as_float(x == 0.0f ? 0xff800000 : 0x7fc00000);
+template <class T> struct Infinite;
+template <> struct Infinite<double> { static __device__ double value() { return __longlong_as_double(0x7ff0000000000000ll); } };
+template <> struct Infinite<float> { static __device__ float value() { return __int_as_float(0x7f800000); } };
+template <class T> __device__ inline T log_ends(T x, T value) { // of 0, infinity, NaN and negative numbers
+    const T infinity = Infinite<T>::value(), positive = x < infinity ? value : x;
+    return x > T(0) ? positive : x == T(0) ? -infinity : infinity - infinity;
 }
 __device__ inline float log(float x) {
     const LogParts parts(x);

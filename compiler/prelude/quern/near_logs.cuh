@@ -67,17 +67,14 @@ template <class T> __device__ inline T atanh(T x) {
     return size < T(1) ? found : end;
 }
 
-template <class T> __device__ inline bool has_log(T x) { return (x > T(0)) & (x - x == T(0)); }
-__device__ inline double log_or_end(double x, double found) {
-    const double end = x > 0 ? x : __longlong_as_double(x == 0 ? 0xfff0000000000000 : 0x7ff8000000000000);
-    return has_log(x) ? found : end;
-}
 __device__ inline double log(double x) {
     const bool tiny = x < 0x1p-1022;
-    return log_or_end(x, log_of_sum(tiny ? x * 0x1p54 : x, 0.0, tiny ? -54.0 : 0.0));
+    return log_ends(x, log_of_sum(tiny ? x * 0x1p54 : x, 0.0, tiny ? -54.0 : 0.0));
 }
 // The vector library leaves its vectors for numbers that have no logarithm: they are kept from it.
-__device__ inline double log10_of(double x) { return log_or_end(x, ::log10(has_log(x) ? x : 1.0)); }
+__device__ inline double log10_of(double x) {
+    return log_ends(x, ::log10((x > 0) & (x < Infinite<double>::value()) ? x : 1.0));
+}
 
 } // namespace near
 } // namespace quern

@@ -5,10 +5,6 @@
 namespace quern {
 namespace near {
 
-template <class T> struct Infinite;
-template <> struct Infinite<double> { static __device__ double value() { return __longlong_as_double(0x7ff0000000000000ll); } };
-template <> struct Infinite<float> { static __device__ float value() { return __int_as_float(0x7f800000); } };
-
 // x^y from |x|^y: the sign, and what has no logarithm.
 template <class T> __device__ inline T power_of(T found, T x, T y) {
     const T half = T(0.5) * y, size = ::fabs(x);
