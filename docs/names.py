@@ -30,7 +30,7 @@ DIFFERS = {
     "geomspace": "start and stop are scalars",
     "geterr": "NumPy's own: kernels report no floating-point errors",
     "iscomplexobj": "lists are taken, NumPy arrays are not",
-    "lib": "stride_tricks alone",
+    "lib": "array_utils and stride_tricks",
     "load": "no memory maps; .npz files give quern arrays",
     "piecewise": "functions need elements chosen by mask, which waits",
     "r_": "without NumPy's matrices",

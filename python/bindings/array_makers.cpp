@@ -16,23 +16,38 @@ namespace py = pybind11;
 namespace quern::python {
 namespace {
 
+constexpr const char* wrapped_array = "__cupy_get_ndarray__";
+
+bool is_list(py::handle value) {
+    return py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value);
+}
+
+// Has a list an array of ours, or an object that wraps one, at any depth? Neighbours are mostly of
+// one type, which is asked once.
+bool holds_arrays(py::handle list) {
+    const PyTypeObject* plain = nullptr;
+    for (const py::handle item : list) {
+        if (Py_TYPE(item.ptr()) == plain)
+            continue;
+        if (is_list(item)) {
+            if (holds_arrays(item))
+                return true;
+            continue;
+        }
+        if (find_array(item.ptr()) != nullptr || py::hasattr(item, wrapped_array))
+            return true;
+        plain = Py_TYPE(item.ptr());
+    }
+    return false;
+}
+
 // What Python holds as a NumPy array; arrays of ours inside lists are fetched.
 py::object host_values(const py::object& value) {
     if (const Array* array = find_array(value.ptr()))
         return download(*array, current_stream(array->device()));
-    if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value))
-        return value;
-    const auto holds_arrays = [](const auto& self, py::handle list) -> bool {
-        for (const py::handle item : list) {
-            if (find_array(item.ptr()) != nullptr)
-                return true;
-            if ((py::isinstance<py::list>(item) || py::isinstance<py::tuple>(item)) &&
-                self(self, item))
-                return true;
-        }
-        return false;
-    };
-    if (!holds_arrays(holds_arrays, value))
+    if (!is_list(value))
+        return py::hasattr(value, wrapped_array) ? host_values(value.attr(wrapped_array)()) : value;
+    if (!holds_arrays(value))
         return value;
     py::list values;
     for (const py::handle item : value)
@@ -160,8 +175,8 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
 py::object make_array(const py::object& value, const Wanted& wanted) {
     if (find_array(value.ptr()) != nullptr)
         return from_array(value, wanted);
-    if (py::hasattr(value, "__cupy_get_ndarray__"))
-        return make_array(value.attr("__cupy_get_ndarray__")(), wanted);
+    if (py::hasattr(value, wrapped_array))
+        return make_array(value.attr(wrapped_array)(), wanted);
     if (!py::isinstance<py::array>(value) && py::hasattr(value, "__cuda_array_interface__"))
         if (std::optional<Array> foreign = find_foreign_array(value.ptr())) {
             return from_array(made_object(wrap_view(std::move(*foreign), value.ptr())), wanted);

@@ -102,12 +102,16 @@ void attach_moments(py::handle type) {
     for (const Reduction op : {Reduction::var, Reduction::std})
         attach(
             type, row(op).name.data(),
-            [op](const Array& self, py::object axis, py::object dtype, py::object out, double ddof,
-                 bool keepdims, py::object where) {
-                return run(op, self, {axis, dtype, out, py::none(), where, keepdims, ddof});
+            [op](Self self, py::object axis, py::object dtype, py::object out, double ddof,
+                 bool keepdims, py::object where, const py::object& mean) -> py::object {
+                if (!mean.is_none())
+                    return py::module_::import("quern").attr(row(op).name.data())(
+                        py::handle(self.object), axis, dtype, out, ddof, keepdims,
+                        py::arg("where") = where, py::arg("mean") = mean);
+                return run(op, self.array(), {axis, dtype, out, py::none(), where, keepdims, ddof});
             },
             none("axis"), none("dtype"), none("out"), py::arg("ddof") = 0.0, no("keepdims"),
-            py::kw_only(), py::arg("where") = true, "As the function of this name.");
+            py::kw_only(), py::arg("where") = true, none("mean"), "As the function of this name.");
 }
 
 } // namespace

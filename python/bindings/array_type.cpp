@@ -48,29 +48,45 @@ PyObject* finalized(PyObject* made, PyObject* origin) noexcept {
     return made;
 }
 
-// An array over memory that is there already. Throws ValueError where it would reach past its end.
-Array lay_over(py::handle memptr, DType element, const Dims& shape, py::handle strides,
-               Order layout) {
+// An array from `address` on, which has room for `room` bytes and `before` in front of them. Throws
+// ValueError where it would reach past either end.
+Array lay_over(const BufferPtr& buffer, std::uint64_t address, std::int64_t before,
+               std::int64_t room, DType element, const Dims& shape, Dims strides) {
+    if (strides.size() != shape.size())
+        throw ValueError(
+            join("strides has ", strides.size(), " entries, shape has ", shape.size()));
+    const bool empty = checked_size(shape, bytes_of(element)) == 0;
+    std::int64_t low = 0, high = static_cast<std::int64_t>(bytes_of(element));
+    for (int d = 0; d < shape.size(); ++d)
+        (strides[d] < 0 ? low : high) += strides[d] * std::max<std::int64_t>(shape[d] - 1, 0);
+    if (!empty && (before + low < 0 || high > room))
+        throw ValueError(join("an array of shape ", format_shape(shape), ", strides ",
+                              format_shape(strides), " and dtype ", row(element).name,
+                              " reaches past the ", room, " bytes that it has"));
+    return {buffer, address, element, shape, std::move(strides)};
+}
+
+Array over_memory(py::handle memptr, DType element, const Dims& shape, py::handle strides,
+                  Order layout) {
     if (!py::isinstance<MemoryPointer>(memptr))
         throw TypeError(join("memptr must be a MemoryPointer, not ",
                              py::str(py::type::of(memptr)).cast<std::string>()));
     const auto& place = py::cast<const MemoryPointer&>(memptr);
-    const auto bytes = static_cast<std::int64_t>(bytes_of(element));
-    const bool empty = checked_size(shape, bytes_of(element)) == 0;
-    Dims steps = strides.is_none() ? dense_strides(shape, bytes_of(element), layout)
-                                   : to_dims(strides, "strides");
-    if (steps.size() != shape.size())
-        throw ValueError(join("strides has ", steps.size(), " entries, shape has ", shape.size()));
-    std::int64_t low = 0, high = bytes; // of what elements touch, from `address`
-    for (int d = 0; d < shape.size(); ++d)
-        (steps[d] < 0 ? low : high) += steps[d] * std::max<std::int64_t>(shape[d] - 1, 0);
-    const auto start = static_cast<std::int64_t>(place.address - place.buffer->address());
-    const auto room = static_cast<std::int64_t>(place.buffer->bytes());
-    if (!empty && (start + low < 0 || start + high > room))
-        throw ValueError(join("an array of shape ", format_shape(shape), " and dtype ",
-                              row(element).name, " reaches past the ", room - start,
-                              " bytes at memptr"));
-    return {place.buffer, place.address, element, shape, std::move(steps)};
+    const auto before = static_cast<std::int64_t>(place.address - place.buffer->address());
+    return lay_over(place.buffer, place.address, before,
+                    static_cast<std::int64_t>(place.buffer->bytes()) - before, element, shape,
+                    strides.is_none() ? dense_strides(shape, bytes_of(element), layout)
+                                      : to_dims(strides, "strides"));
+}
+
+// Uninitialised memory of the shape's size, which the strides, if given, must not leave.
+Array in_new_memory(DType element, const Dims& shape, py::handle strides, Order layout) {
+    Device& device = current_device();
+    Array made = Array::empty(device, element, shape, current_stream(device), layout);
+    if (strides.is_none())
+        return made;
+    return lay_over(made.buffer(), made.address(), 0, made.nbytes(), element, shape,
+                    to_dims(strides, "strides"));
 }
 
 // ndarray(shape, dtype=float, memptr=None, strides=None, order='C'): uninitialised, as in NumPy and
@@ -86,21 +102,10 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         [&]() -> PyObject* {
             const DType element = dtype == Py_None ? DType::float64 : to_dtype(dtype);
             const Order layout = to_order(order, 'C') == 'F' ? Order::f : Order::c;
-            if (memptr != Py_None)
-                return finalized(
-                    new_object(type, lay_over(memptr, element, to_dims(shape), strides, layout),
-                               nullptr),
-                    Py_None);
-            if (strides != Py_None)
-                throw ValueError(
-                    "ndarray(strides=) needs memory to lie over: give memptr=, or make "
-                    "views by slicing");
-            Device& device = current_device();
-            return finalized(new_object(type,
-                                        Array::empty(device, element, to_dims(shape),
-                                                     current_stream(device), layout),
-                                        nullptr),
-                             Py_None);
+            const Dims extents = to_dims(shape);
+            Array made = memptr == Py_None ? in_new_memory(element, extents, strides, layout)
+                                           : over_memory(memptr, element, extents, strides, layout);
+            return finalized(new_object(type, std::move(made), nullptr), Py_None);
         },
         static_cast<PyObject*>(nullptr));
 }

@@ -82,6 +82,7 @@ from quern._absent import absent_attribute as _absent_attribute
 from quern._apply import apply_along_axis, apply_over_axes, piecewise, vectorize
 from quern._array_api import API_VERSION as __array_api_version__
 from quern._array_api import array_namespace_info as __array_namespace_info__
+from quern._averages import average
 from quern._bits import packbits, unpackbits
 from quern._broadcast import broadcast
 from quern._config import config
@@ -341,7 +342,6 @@ from quern._reductions import (
     argmax,
     argmin,
     atomic_reductions,
-    average,
     count_nonzero,
     max,
     mean,
@@ -395,6 +395,7 @@ from quern._sorting import (
 )
 from quern._ufuncs import at as _at
 from quern._windows import bartlett, blackman, hamming, hanning, kaiser
+from quern.lib.array_utils import byte_bounds
 
 if TYPE_CHECKING:
     from ml_dtypes import bfloat16
@@ -462,6 +463,7 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_to",
     "byte",
+    "byte_bounds",
     "cache",
     "cdouble",
     "complex128",

@@ -39,7 +39,7 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("NaN", "float_", "complex_", "singlecomplex", "cfloat"), _OLD),
     **dict.fromkeys(("issubclass_", "obj2sctype", "issubsctype", "sctype2char", "issctype"), _OLD),
     **dict.fromkeys(("find_common_type", "set_string_function", "disp", "safe_eval", "who"), _OLD),
-    **dict.fromkeys(("byte_bounds", "get_array_wrap", "ModuleDeprecationWarning"), _OLD),
+    **dict.fromkeys(("get_array_wrap", "ModuleDeprecationWarning"), _OLD),
     **dict.fromkeys(("RankWarning", "TooHardError", "VisibleDeprecationWarning"), _OLD),
     **dict.fromkeys(("ComplexWarning", "AxisError", "fromDlpack"), _OLD),
     "show_config": "python -m quern doctor tells what there is",

@@ -244,6 +244,7 @@ class ndarray:
         keepdims: bool = False,
         *,
         where: ndarray | bool = True,
+        mean: ndarray | Number | None = None,
     ) -> ndarray: ...
     def std(
         self,
@@ -254,6 +255,7 @@ class ndarray:
         keepdims: bool = False,
         *,
         where: ndarray | bool = True,
+        mean: ndarray | Number | None = None,
     ) -> ndarray: ...
     def cumsum(
         self,

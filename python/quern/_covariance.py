@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quern._averages import average
 from quern._creation import asarray, empty
 from quern._elementwise import clip
 from quern._joining import concatenate
 from quern._manipulation import squeeze
 from quern._operands import host_array, operands, ufuncs
 from quern._products import matmul
-from quern._reductions import average
 
 if TYPE_CHECKING:
     import numpy.typing as npt

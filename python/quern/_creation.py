@@ -25,6 +25,7 @@ from quern._core import (
     zeros,
     zeros_like,
 )
+from quern._errors import UnsupportedDtypeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +104,10 @@ def arange(
     else:
         given = [np.asarray(value).dtype for value in (start, stop, step) if value is not None]
         wanted = np.result_type(np.intp, *given)
+    if wanted.kind == "O":
+        raise UnsupportedDtypeError(
+            "arange: a bound is past 64 bits, and arrays of Python objects stay on the host; give dtype=float"
+        )
     if stop is None:
         start, stop = 0, start
     first, last, by = _plain(start), _plain(stop), _plain(step)

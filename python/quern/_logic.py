@@ -92,7 +92,9 @@ def isclose(
     wide = np.result_type(*map(_dtype_or_scalar, (x, y)), 1.0)
     # Halves are computed in float32: their own sums would round the limit.
     wide = np.dtype(np.float32) if wide.itemsize == 2 else wide
-    first, second = (as_array(v).astype(wide, copy=False) for v in (x, y))
+    first, second = (
+        array(v, wide) if isinstance(v, scalars) else v.astype(wide, copy=False) for v in (x, y)
+    )
     made: ndarray = _close_kernel()(first, second, rtol, atol, equal_nan)
     return made
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from quern import _core
-from quern._core import ElementwiseKernel, ReductionKernel, _allow_atomic_joins
-from quern._creation import asarray, full
+from quern._averages import variance_about
+from quern._core import _allow_atomic_joins
 from quern._operands import as_array, ufuncs
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ __all__ = [
     "argmax",
     "argmin",
     "atomic_reductions",
-    "average",
     "count_nonzero",
     "max",
     "mean",
@@ -231,12 +227,19 @@ def var(
     *,
     where: ndarray | bool = True,
     correction: float | None = None,
+    mean: Any = None,
 ) -> ndarray:
     """Variance, in one pass: differences from a near value are summed, and parts combined by Chan's formula.
 
-    The divisor is the number of elements less `ddof` (or `correction`). Real for complex arrays. Source: numpy.var.
+    The divisor is the number of elements less `ddof` (or `correction`). With `mean`, which broadcasts with `a`, the
+    differences are those from it. Real for complex arrays. Source: numpy.var.
     """
-    return _reduce("var", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
+    ddof = _freedom(ddof, correction)
+    if mean is not None:
+        return variance_about(
+            a, mean, axis, dtype, out, ddof, keepdims, where, root=False, skip_nan=False
+        )
+    return _reduce("var", a, axis, dtype, out, keepdims, None, where, ddof)
 
 
 def std(
@@ -249,9 +252,15 @@ def std(
     *,
     where: ndarray | bool = True,
     correction: float | None = None,
+    mean: Any = None,
 ) -> ndarray:
     """Standard deviation: the square root of `var`. Source: numpy.std."""
-    return _reduce("std", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
+    ddof = _freedom(ddof, correction)
+    if mean is not None:
+        return variance_about(
+            a, mean, axis, dtype, out, ddof, keepdims, where, root=True, skip_nan=False
+        )
+    return _reduce("std", a, axis, dtype, out, keepdims, None, where, ddof)
 
 
 def nansum(
@@ -362,9 +371,15 @@ def nanvar(
     *,
     where: ndarray | bool = True,
     correction: float | None = None,
+    mean: Any = None,
 ) -> ndarray:
     """`var` of what is not NaN. Source: numpy.nanvar."""
-    return _reduce("nanvar", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
+    ddof = _freedom(ddof, correction)
+    if mean is not None:
+        return variance_about(
+            a, mean, axis, dtype, out, ddof, keepdims, where, root=False, skip_nan=True
+        )
+    return _reduce("nanvar", a, axis, dtype, out, keepdims, None, where, ddof)
 
 
 def nanstd(
@@ -377,82 +392,12 @@ def nanstd(
     *,
     where: ndarray | bool = True,
     correction: float | None = None,
+    mean: Any = None,
 ) -> ndarray:
     """`std` of what is not NaN. Source: numpy.nanstd."""
-    return _reduce("nanstd", a, axis, dtype, out, keepdims, None, where, _freedom(ddof, correction))
-
-
-_PAIR = """
-template <class T> struct WeightedSum {
-    T sum, weight;
-    __device__ WeightedSum() : sum(0), weight(0) {}
-    __device__ WeightedSum(T x, T w) : sum(x * w), weight(w) {}
-    __device__ WeightedSum operator+(const WeightedSum& other) const {
-        WeightedSum both;
-        both.sum = sum + other.sum;
-        both.weight = weight + other.weight;
-        return both;
-    }
-};
-"""
-
-
-@functools.cache
-def _weighted(result: str) -> ReductionKernel:
-    spelling = ElementwiseKernel("", f"{result} y", "y = 0").out_params[0].ctype
-    pair = f"WeightedSum<{spelling}>"
-    return ReductionKernel(
-        "X x, W w",
-        f"{result} mean, {result} total",
-        f"{pair}(quern::convert<{spelling}>(x), quern::convert<{spelling}>(w))",
-        "a + b",
-        "mean = a.sum / a.weight; total = a.weight",
-        f"{pair}()",
-        "quern_average",
-        pair,
-        preamble=_PAIR,
-    )
-
-
-def average(
-    a: Any,
-    axis: Axis = None,
-    weights: ndarray | None = None,
-    returned: bool = False,
-    *,
-    keepdims: bool = False,
-) -> Any:
-    """Weighted mean; `weights` has the shape of `a`, or one axis as long as the one averaged over.
-
-    Returns: the average, with `returned=True` a tuple of it and the sum of the weights.
-    Raises: TypeError for weights of another shape without an axis; ValueError for a length that does not fit;
-    ZeroDivisionError for weights that sum to 0, for which the device is waited for.
-    Source: numpy.average.
-    """
-    a = asarray(a)
-    if weights is None:
-        result = mean(a, axis, keepdims=keepdims)
-        if not returned:
-            return result
-        count = a.size // result.size if result.size else 0
-        return result, full(result.shape, count, result.dtype)
-    weights = asarray(weights, device=a.device)
-    dtype = np.result_type(a.dtype, weights.dtype, *(["f8"] if a.dtype.kind in "biu" else []))
-    if weights.shape != a.shape:
-        if axis is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        axes = (axis,) if isinstance(axis, int) else tuple(axis)
-        axes = tuple(d + a.ndim if d < 0 else d for d in axes)
-        if weights.shape != tuple(a.shape[d] for d in axes):
-            raise ValueError(
-                "Shape of weights must be consistent with shape of a along specified axis."
-            )
-        order = sorted(range(len(axes)), key=lambda k: axes[k])
-        shape = [1] * a.ndim
-        for d in axes:
-            shape[d] = a.shape[d]
-        weights = weights.transpose(order).reshape(tuple(shape))
-    found, total = _weighted(dtype.name)(a, weights, axis=axis, keepdims=keepdims)
-    if bool(any(total == 0)):
-        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-    return (found, total) if returned else found
+    ddof = _freedom(ddof, correction)
+    if mean is not None:
+        return variance_about(
+            a, mean, axis, dtype, out, ddof, keepdims, where, root=True, skip_nan=True
+        )
+    return _reduce("nanstd", a, axis, dtype, out, keepdims, None, where, ddof)

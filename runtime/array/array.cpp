@@ -3,13 +3,21 @@
 
 namespace quern {
 
+namespace {
+
+// As in NumPy, a new array without elements steps nowhere.
+Dims no_strides(const Dims& shape) { return Dims(static_cast<std::size_t>(shape.size())); }
+
+} // namespace
+
 Array Array::empty(Device& device, DType dtype, const Dims& shape, CUstream stream, Order order) {
     const std::size_t item_bytes = bytes_of(dtype);
     const std::int64_t size = checked_size(shape, item_bytes);
     BufferPtr buffer =
         pool_of(device).allocate(static_cast<std::size_t>(size) * item_bytes, stream);
     const std::uint64_t address = buffer->address();
-    return Array(std::move(buffer), address, dtype, shape, dense_strides(shape, item_bytes, order));
+    return Array(std::move(buffer), address, dtype, shape,
+                 size == 0 ? no_strides(shape) : dense_strides(shape, item_bytes, order));
 }
 
 Array Array::empty_strided(Device& device, DType dtype, const Dims& shape, Dims strides,
@@ -19,7 +27,8 @@ Array Array::empty_strided(Device& device, DType dtype, const Dims& shape, Dims 
     BufferPtr buffer =
         pool_of(device).allocate(static_cast<std::size_t>(size) * item_bytes, stream);
     const std::uint64_t address = buffer->address();
-    return Array(std::move(buffer), address, dtype, shape, std::move(strides));
+    return Array(std::move(buffer), address, dtype, shape,
+                 size == 0 ? no_strides(shape) : std::move(strides));
 }
 
 Array::Array(BufferPtr buffer, std::uint64_t address, DType dtype, Dims shape, Dims strides,

@@ -248,3 +248,18 @@ def test_a_range_is_an_index(device):
     ours = quern.asarray(host)
     np.testing.assert_array_equal(ours[range(0, 3, 2), 1].get(), host[range(0, 3, 2), 1])
     np.testing.assert_array_equal(ours[:, range(0)].get(), host[:, range(0)])
+
+
+def test_byte_bounds(device):
+    a = quern.zeros((4, 5))
+    start = a.data.ptr
+    for view in (a, a[1:, ::2], a[::-1, 1:], a.T[::-2], a[:0]):
+        low, high = quern.lib.array_utils.byte_bounds(view)
+        offsets = [
+            view.data.ptr - start + sum(i * s for i, s in zip(index, view.strides, strict=True))
+            for index in np.ndindex(*view.shape)
+        ]
+        if offsets:
+            assert (low - start, high - start) == (min(offsets), max(offsets) + 8)
+        else:
+            assert low == high

@@ -1,5 +1,5 @@
-"""numpy.lib: of its modules `stride_tricks`, as in CuPy."""
+"""numpy.lib: of its modules `array_utils` and `stride_tricks`."""
 
-from quern.lib import stride_tricks
+from quern.lib import array_utils, stride_tricks
 
-__all__ = ["stride_tricks"]
+__all__ = ["array_utils", "stride_tricks"]

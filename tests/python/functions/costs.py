@@ -168,6 +168,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
             "isscalar": lambda a, v: quern.isscalar(a),
             "may_share_memory": lambda a, v: quern.may_share_memory(a, v),
             "shares_memory": lambda a, v: quern.shares_memory(a, v),
+            "byte_bounds": lambda a, v: quern.byte_bounds(a),
             "einsum_path": lambda a, v: quern.einsum_path("ij,j->i", a, v),
             "get_default_memory_pool": lambda a, v: quern.get_default_memory_pool(),
             "get_default_pinned_memory_pool": lambda a, v: quern.get_default_pinned_memory_pool(),
