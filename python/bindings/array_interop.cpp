@@ -80,6 +80,25 @@ void wait_for_producer(Device& device, const py::object& stream) {
     Stream::external(device, ours).wait(event.handle());
 }
 
+// An array over memory that `owner` keeps. Throws ValueError for elements that are not aligned.
+Array over(Device& device, std::uint64_t address, DType dtype, Dims shape, Dims strides,
+           bool read_only, PyObject* owner) {
+    std::uint64_t misaligned = address % bytes_of(dtype);
+    std::size_t bytes = bytes_of(dtype);
+    for (int k = 0; k < shape.size(); ++k) {
+        if (shape[k] < 0)
+            throw ValueError("an array interface has a negative extent");
+        if (shape[k] > 1)
+            misaligned |= static_cast<std::uint64_t>(strides[k]) % bytes_of(dtype);
+        bytes *= static_cast<std::size_t>(shape[k]);
+    }
+    if (misaligned != 0 && bytes > 0)
+        throw ValueError(
+            join("the elements are not aligned to ", bytes_of(dtype), " bytes: make a copy first"));
+    return Array(keep_alive(device, address, bytes, owner), address, dtype, std::move(shape),
+                 std::move(strides), !read_only);
+}
+
 Array import_interface(const py::dict& interface, PyObject* owner, bool on_gpu) {
     const auto entry = [&](const char* name) -> py::object {
         return interface.contains(name) ? py::object(interface[name]) : py::none();
@@ -98,25 +117,11 @@ Array import_interface(const py::dict& interface, PyObject* owner, bool on_gpu) 
                                               : to_dims(entry("strides"), "strides");
     if (shape.size() != strides.size())
         throw ValueError("an array interface has another number of strides than extents");
-    std::uint64_t misaligned = address % bytes_of(dtype);
-    std::size_t bytes = bytes_of(dtype);
-    for (int k = 0; k < shape.size(); ++k) {
-        if (shape[k] < 0)
-            throw ValueError("an array interface has a negative extent");
-        if (shape[k] > 1)
-            misaligned |= static_cast<std::uint64_t>(strides[k]) % bytes_of(dtype);
-        bytes *= static_cast<std::size_t>(shape[k]);
-    }
-    if (misaligned != 0 && bytes > 0)
-        throw ValueError(
-            join("the elements are not aligned to ", bytes_of(dtype), " bytes: make a copy first"));
     Device& device = on_gpu ? device_of_pointer(address) : find_device("cpu");
     if (on_gpu)
         wait_for_producer(device, entry("stream"));
-    return Array(keep_alive(device, address, bytes, owner), address, dtype, std::move(shape),
-                 std::move(strides), !read_only);
+    return over(device, address, dtype, std::move(shape), std::move(strides), read_only, owner);
 }
-
 std::optional<py::dict> find_interface(PyObject* object, const char* name) {
     const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, name));
     if (found) {
@@ -218,6 +223,15 @@ const char* why_no_buffer(const Array& array, int flags) {
 }
 
 } // namespace
+
+Array share(const py::array& host) {
+    const auto extents = [&](const py::ssize_t* values) {
+        return Dims(std::span(values, static_cast<std::size_t>(host.ndim())));
+    };
+    return over(find_device("cpu"), reinterpret_cast<std::uint64_t>(host.data()),
+                to_dtype(host.dtype()), extents(host.shape()), extents(host.strides()),
+                !host.writeable(), host.ptr());
+}
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = nullptr;

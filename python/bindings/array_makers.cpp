@@ -27,7 +27,8 @@ bool is_list(py::handle value) {
 bool holds_arrays(py::handle list) {
     const PyTypeObject* plain = nullptr;
     for (const py::handle item : list) {
-        if (Py_TYPE(item.ptr()) == plain)
+        if (Py_TYPE(item.ptr()) == plain || PyFloat_CheckExact(item.ptr()) ||
+            PyLong_CheckExact(item.ptr()))
             continue;
         if (is_list(item)) {
             if (holds_arrays(item))
@@ -140,30 +141,45 @@ Array empty_for(const py::array& host, char order, DType dtype, Device& device, 
                         order == 'F' || (f && !c) ? Order::f : Order::c);
 }
 
-py::object from_host(const py::object& value, const Wanted& wanted) {
-    if (std::optional<Array> number = from_number(value.ptr(), wanted))
-        return py::cast(std::move(*number));
-    const py::module_ numpy = py::module_::import("numpy");
+// NumPy's array of the values, in the dtype and layout that are wanted. Throws what NumPy does.
+py::array host_array(const py::object& value, const Wanted& wanted) {
+    const bool plain = wanted.order == 'K' && !wanted.dtype;
+    if (plain && Py_TYPE(value.ptr()) == py::detail::npy_api::get().PyArray_Type_) {
+        const auto host = py::reinterpret_borrow<py::array>(value);
+        if (host.ndim() >= wanted.ndmin)
+            return host;
+    }
+    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> stored;
+    const py::object& make = stored
+                                 .call_once_and_store_result([] {
+                                     return py::object(py::module_::import("numpy").attr("array"));
+                                 })
+                                 .get_stored();
     py::dict options;
     if (wanted.dtype)
         options["dtype"] = numpy_dtype(*wanted.dtype);
-    options["order"] = std::string(1, wanted.order);
-    options["ndmin"] = wanted.ndmin;
+    if (wanted.order != 'K')
+        options["order"] = std::string(1, wanted.order);
+    if (wanted.ndmin > 0)
+        options["ndmin"] = wanted.ndmin;
     options["copy"] = py::none();
-    const auto host = numpy.attr("array")(host_values(value), **options).cast<py::array>();
+    return make(host_values(value), **options).cast<py::array>();
+}
+
+py::object from_host(const py::object& value, const Wanted& wanted) {
+    if (std::optional<Array> number = from_number(value.ptr(), wanted))
+        return py::cast(std::move(*number));
+    const py::array host = host_array(value, wanted);
     const DType dtype = native_dtype_of(host);
     Device& device = wanted.device != nullptr ? *wanted.device : current_device();
     if (wanted.copy == false) {
-        if (!host.dtype().attr("isnative").cast<bool>())
+        if (!is_native(host.dtype()))
             refuse_copy("the bytes are in another machine's order");
         if (!device.is_cpu() || host.ptr() != value.ptr())
             refuse_copy(device.is_cpu()
                             ? "another dtype or layout was asked for, or the value is no array"
                             : "the values are in host memory, the array on a GPU");
-        const std::optional<Array> shared = find_foreign_array(host.ptr());
-        if (!shared)
-            refuse_copy("the memory is not one that quern can use");
-        return made_object(wrap_view(Array(*shared), host.ptr()));
+        return made_object(wrap_view(share(host), host.ptr()));
     }
     const CUstream stream = current_stream(device);
     Array made = empty_for(host, wanted.order, dtype, device, stream);
@@ -175,9 +191,11 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
 py::object make_array(const py::object& value, const Wanted& wanted) {
     if (find_array(value.ptr()) != nullptr)
         return from_array(value, wanted);
+    if (is_list(value) || py::isinstance<py::array>(value))
+        return from_host(value, wanted);
     if (py::hasattr(value, wrapped_array))
         return make_array(value.attr(wrapped_array)(), wanted);
-    if (!py::isinstance<py::array>(value) && py::hasattr(value, "__cuda_array_interface__"))
+    if (py::hasattr(value, "__cuda_array_interface__"))
         if (std::optional<Array> foreign = find_foreign_array(value.ptr())) {
             return from_array(made_object(wrap_view(std::move(*foreign), value.ptr())), wanted);
         }

@@ -36,6 +36,9 @@ void set_by_key(const Array& array, pybind11::handle key, pybind11::handle value
                                        bool blocking = true);
 // target[...] = source, broadcast and cast.
 void upload(const Array& target, const pybind11::array& source, CUstream stream);
+// array_interop.cpp: NumPy's memory as an array of the CPU, without a copy. Throws ValueError for
+// elements that are not aligned.
+[[nodiscard]] Array share(const pybind11::array& host);
 // An array of CPU memory as NumPy sees it, without a copy; `owner` keeps the memory.
 [[nodiscard]] pybind11::array host_view(const Array& array, pybind11::handle owner);
 // The values for NumPy to read at once: an array of the CPU as it lies, else a copy.

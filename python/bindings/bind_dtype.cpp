@@ -72,7 +72,7 @@ std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
     const char kind = dtype.attr("kind").cast<std::string>()[0];
     std::string cure =
         "quern has bool, (u)int8 to 64, float16, bfloat16, float32, float64, complex64, complex128";
-    if (!dtype.attr("isnative").cast<bool>())
+    if (!is_native(dtype))
         cure = "arrays on a device have this machine's byte order: dtype.newbyteorder('=')";
     else if (kind == 'O')
         cure = "an array of Python objects stays on the host: give a numeric dtype, as in "
@@ -144,10 +144,14 @@ static std::optional<DType> find_dtype_quickly(PyObject* object) {
     return std::nullopt;
 }
 
+bool is_native(const py::dtype& dtype) {
+    const char order = dtype.byteorder();
+    return order == '=' || order == '|';
+}
+
 DType native_dtype_of(const py::array& values) {
     const py::dtype dtype = values.dtype();
-    return to_dtype(dtype.attr("isnative").cast<bool>() ? py::object(dtype)
-                                                        : dtype.attr("newbyteorder")("="));
+    return to_dtype(is_native(dtype) ? py::object(dtype) : dtype.attr("newbyteorder")("="));
 }
 
 DType to_dtype(py::handle object) {

@@ -18,6 +18,8 @@ namespace quern::python {
 // Anything numpy.dtype() takes, and "bfloat16". Throws TypeError naming a dtype that quern has not,
 // with the cure.
 [[nodiscard]] DType to_dtype(pybind11::handle object);
+// Are the bytes in this machine's order?
+[[nodiscard]] bool is_native(const pybind11::dtype& dtype);
 // That of a NumPy array's values in this machine's byte order.
 [[nodiscard]] DType native_dtype_of(const pybind11::array& values);
 // Of a numpy.dtype object; nullopt where quern has no such dtype (or another byte order).

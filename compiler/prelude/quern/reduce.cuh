@@ -115,7 +115,12 @@ template <class T, int width> struct SideBySide<complex<T>, width> {
 #endif
 
 // Elements of a vector of 256 bits: memory is read in less of an order in wider ones (compiler/host/streams.h).
-template <class T> constexpr int narrow_vector() { return sizeof(T) < 16 ? 32 / sizeof(T) : 2; }
+// Complex numbers are two vectors.
+template <class T> struct NarrowVector { static const int size = sizeof(T) < 16 ? 32 / sizeof(T) : 2; };
+#ifdef QUERN_HAS_COMPLEX
+template <class T> struct NarrowVector<complex<T>> : NarrowVector<T> {};
+#endif
+template <class T> constexpr int narrow_vector() { return NarrowVector<T>::size; }
 
 // Independent accumulators of one row, side by side in vectors, each for every count-th element; `dense(k)` is the k-th of the
 // line. Sums are rounded less where four elements meet first; exact joins take memory in its order, which it likes best.
