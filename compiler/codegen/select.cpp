@@ -90,7 +90,7 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     return out.take();
 }
 
-// As quern::Search has it, whatever the width of keys; select.cuh holds it to this.
+// As quern::RankSearch has it, whatever the width of keys; select.cuh holds it to this.
 std::int64_t select_search_bytes(const SelectLayout& layout) {
     return 16 + std::int64_t{layout.targets} * 32;
 }

@@ -52,7 +52,7 @@ __device__ inline R quantile(typename Ordered<T>::Key low, typename Ordered<T>::
 }
 
 // The search for several ranks of one row. All zero: nothing is known, and one table counts all.
-template <class Key, int targets> struct Search {
+template <class Key, int targets> struct RankSearch {
     unsigned long long nans;
     int opened, unused;
     long long rank[targets];         // among the keys that begin as found so far
@@ -106,7 +106,7 @@ template <class T, class Visit> __device__ inline void each_element(const T* dat
 // Counts into `table` the digit at `shift` of every key that begins with an open prefix; returns this thread's NaN.
 template <class T, int targets>
 __device__ inline unsigned long long count_digits(const T* data, long long begin, long long end, int shift, int width, bool first,
-                                                  const Search<typename Ordered<T>::Key, targets>& search, unsigned int* table,
+                                                  const RankSearch<typename Ordered<T>::Key, targets>& search, unsigned int* table,
                                                   int digit_bits) {
     typedef typename Ordered<T>::Key Key;
     const unsigned int mask = (1u << width) - 1;
@@ -186,7 +186,7 @@ template <int digits, class Count> __device__ inline unsigned int find_digit(con
 
 // After a reading: the ranks where it was the first, then the next digit of every target, and the prefixes to look below.
 template <int digit_bits, int targets, class Key, class Count>
-__device__ inline void go_on(Search<Key, targets>& search, const Count* table, long long length, const double* q, int wanted, int method,
+__device__ inline void go_on(RankSearch<Key, targets>& search, const Count* table, long long length, const double* q, int wanted, int method,
                              bool skip_nan, bool first, int width) {
     if (first) {
         const long long n = length - (skip_nan ? static_cast<long long>(search.nans) : 0);
@@ -245,7 +245,7 @@ __device__ inline void go_on(Search<Key, targets>& search, const Count* table, l
 
 // The results of one batch from keys that are known to the last digit.
 template <class T, class R, int targets>
-__device__ inline void write_quantiles(const Search<typename Ordered<T>::Key, targets>& search, long long length, const double* q, int wanted,
+__device__ inline void write_quantiles(const RankSearch<typename Ordered<T>::Key, targets>& search, long long length, const double* q, int wanted,
                                        R* out, long long step, int method, bool skip_nan) {
     typedef typename Ordered<T>::Key Key;
     const long long nans = static_cast<long long>(search.nans), n = length - (skip_nan ? nans : 0);
@@ -264,7 +264,7 @@ template <class T, class R, int digit_bits, int targets>
 __device__ inline void select_rows(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
                                    bool skip_nan) {
     typedef typename Ordered<T>::Key Key;
-    __shared__ Search<Key, targets> search;
+    __shared__ RankSearch<Key, targets> search;
     __shared__ unsigned int table[targets << digit_bits];
     const int batch = targets / 2;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x)
@@ -349,7 +349,7 @@ template <class T, int digit_bits, int targets>
 __device__ inline void select_count(const T* data, long long length, long long splits, long long chunk, unsigned char* searches,
                                     unsigned char* tables, int left) {
     typedef typename Ordered<T>::Key Key;
-    typedef Search<Key, targets> Found;
+    typedef RankSearch<Key, targets> Found;
     static_assert(sizeof(Found) == 16 + targets * 32, "the room for searches is made for this size");
     __shared__ unsigned int table[targets << digit_bits];
     const long long row = blockIdx.x / splits, part = blockIdx.x - row * splits;
@@ -374,7 +374,7 @@ template <class T, class R, int digit_bits, int targets>
 __device__ inline void select_choose(long long rows, long long length, const double* q, long long places, long long from, R* out, int method,
                                      bool skip_nan, unsigned char* searches, unsigned char* tables, int left) {
     typedef typename Ordered<T>::Key Key;
-    typedef Search<Key, targets> Found;
+    typedef RankSearch<Key, targets> Found;
     const long long row = blockIdx.x;
     Found& search = reinterpret_cast<Found*>(searches)[row];
     unsigned long long* const table = reinterpret_cast<unsigned long long*>(tables) + (static_cast<size_t>(row) * targets << digit_bits);

@@ -1,35 +1,46 @@
-// The programs that the prelude holds whole, through NVRTC: every road of a sort, searches, sets
-// and counts, for dtypes of each kind.
+// The programs that the prelude holds whole, on both toolchains: every road of a sort, searches,
+// sets and counts, for dtypes of each kind.
 #include "compiler/backend/backend.h"
 #include "compiler/base/library.h"
+#include "compiler/base/text.h"
 #include "compiler/compile.h"
+#include "compiler/prelude/prelude.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace quern {
 namespace {
 
-void expect_compiles(const ProgramText& program) {
-    RawSource source;
-    source.code = emit_program(program);
-    source.options = {"--fmad=false"};
-    try {
-        EXPECT_FALSE(compile_raw(source, gpu_arch(9, 0), "quern_program", "").binary.image.empty());
-    } catch (const std::exception& error) {
-        ADD_FAILURE() << source.code << error.what();
-    }
-}
-
-struct Programs : testing::Test {
+class Programs : public testing::TestWithParam<const char*> {
+  protected:
     void SetUp() override {
-        if (find_library("nvrtc").empty())
-            GTEST_SKIP() << "no NVRTC on this machine";
+        on_cpu = std::string_view(GetParam()) == "host";
+        arch = on_cpu ? host_arch() : gpu_arch(9, 0);
+        if (on_cpu ? !QUERN_HAS_LLVM : find_library("nvrtc").empty())
+            GTEST_SKIP() << GetParam() << " is not installed here";
     }
+    void expect_compiles(std::string code) const {
+        RawSource source;
+        source.code = std::move(code);
+        source.options = {"--fmad=false"};
+        try {
+            EXPECT_FALSE(compile_raw(source, arch, "quern_program", "").binary.image.empty());
+        } catch (const std::exception& error) {
+            ADD_FAILURE() << source.code << error.what();
+        }
+    }
+    void expect_compiles(const ProgramText& program) const {
+        expect_compiles(emit_program(program));
+    }
+    bool on_cpu = false;
+    Arch arch;
 };
 
-TEST_F(Programs, SortsOfEveryRoad) {
+TEST_P(Programs, SortsOfEveryRoad) {
     int which = 0;
     for (const DType dtype : {DType::boolean, DType::float16, DType::bfloat16, DType::float32,
                               DType::int64, DType::complex128})
@@ -39,12 +50,13 @@ TEST_F(Programs, SortsOfEveryRoad) {
             request.length = length;
             request.item_bytes = row(dtype).bytes;
             request.pairs = which++ % 2 == 0;
+            request.target = on_cpu ? Target::cpu : Target::gpu;
             const auto numbers = sort_numbers(plan_sort(request).layout);
             expect_compiles({"quern/sort.cuh", {&dtype, 1}, numbers});
         }
 }
 
-TEST_F(Programs, SearchesAndSets) {
+TEST_P(Programs, SearchesAndSets) {
     for (const DType dtype : {DType::boolean, DType::float16, DType::float64, DType::complex64}) {
         expect_compiles({"quern/sets.cuh", {&dtype, 1}});
         for (const int mode : {0, 1, 2, 3}) {
@@ -54,7 +66,7 @@ TEST_F(Programs, SearchesAndSets) {
     }
 }
 
-TEST_F(Programs, Counts) {
+TEST_P(Programs, Counts) {
     const DType types[] = {DType::uint8, DType::float64};
     const DType small[] = {DType::float16, DType::float16};
     for (const int shared : {0, 4096})
@@ -67,6 +79,52 @@ TEST_F(Programs, Counts) {
                 expect_compiles({"quern/count.cuh", small, numbers});
         }
 }
+
+TEST_P(Programs, PartitionsAndTables) {
+    if (!on_cpu)
+        GTEST_SKIP() << "programs of the CPU";
+    for (const DType dtype : {DType::uint8, DType::float16, DType::int64}) {
+        for (const int pairs : {0, 1}) {
+            const std::pair<std::string_view, int> numbers[] = {{"QUERN_PARTITION_PAIRS", pairs}};
+            expect_compiles({"quern/partition.cuh", {&dtype, 1}, numbers});
+        }
+        if (dtype != DType::float16)
+            expect_compiles({"quern/table.cuh", {&dtype, 1}});
+    }
+}
+
+// A kernel may bring any of the prelude's files together: no name may stand twice.
+TEST_P(Programs, EveryFileBesideTheOthers) {
+    constexpr std::string_view programs[] = {"count", "partition", "search",   "sets",
+                                             "sort",  "sort_cpu",  "sort_gpu", "table"};
+    const auto include = [](std::string_view name) { return join("#include \"", name, "\"\n"); };
+    std::string all;
+    for (const std::string_view name : {"elementwise", "half", "bfloat16", "complex", "reduce"})
+        all += include(join("quern/", name, ".cuh"));
+    int count = 0;
+    for (const PreludePiece& piece : prelude_pieces()) {
+        const std::string_view name = piece.name;
+        const bool library = std::ranges::none_of(
+            programs, [&](std::string_view own) { return name == join("quern/", own, ".cuh"); });
+        if (!name.starts_with("quern/") || !library || (!on_cpu && name.ends_with("_cpu.cuh")))
+            continue;
+        all += include(name);
+        ++count;
+    }
+    EXPECT_GT(count, 20);
+    const std::pair<std::string_view, int> mode[] = {{"QUERN_SEARCH_MODE", 0}};
+    for (const DType dtype : {DType::float16, DType::complex64})
+        for (const std::string_view program : {"quern/sets.cuh", "quern/search.cuh"})
+            expect_compiles(all + emit_program({program, {&dtype, 1}, mode}));
+    SortRequest request;
+    request.length = 1 << 20;
+    request.target = on_cpu ? Target::cpu : Target::gpu;
+    const DType dtype = DType::float32;
+    const auto numbers = sort_numbers(plan_sort(request).layout);
+    expect_compiles(all + emit_program({"quern/sort.cuh", {&dtype, 1}, numbers}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Toolchains, Programs, testing::Values("host", "nvrtc"));
 
 TEST(ProgramText, IsTheSameEachTimeAndNamesItsTypes) {
     const DType types[] = {DType::float16, DType::int32};
