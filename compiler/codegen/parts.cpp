@@ -62,6 +62,7 @@ std::vector<std::string> kernel_pieces(const KernelSpec& spec, const Signature& 
     add("quern/index.cuh", starts_with_any(identifiers, {"IndexFault"}));
     add("quern/convert.cuh", starts_with_any(identifiers, {"convert"}));
     add("quern/ufunc.cuh", starts_with_any(identifiers, {"ufunc"}));
+    add("quern/narrow.cuh", starts_with_any(identifiers, {"narrow"}));
     add("quern/bessel.cuh", starts_with_any(identifiers, {"bessel"}));
     add("quern/reduce_ops.cuh", starts_with_any(identifiers, {"quern_value"}));
     add("quern/reduce_places.cuh", starts_with_any(identifiers, {"Placed", "Candidate"}));

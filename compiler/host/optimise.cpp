@@ -126,7 +126,7 @@ struct CallsOneAtATime : llvm::PassInfoMixin<CallsOneAtATime> {
             for (const auto& instruction : *block)
                 if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
                     call && call->getCalledFunction() &&
-                    !call->getCalledFunction()->getName().starts_with(seldom_prefix) &&
+                    !has_own_lanes(call->getCalledFunction()->getName()) &&
                     library.isFunctionVectorizable(call->getCalledFunction()->getName()))
                     return true;
         return false;
@@ -142,7 +142,7 @@ llvm::ScalarizerPass apart() {
 }
 
 // What one thread does stands in every lane there: pairs for the other vectoriser are hard to find,
-// and it looks for them long.
+// and it looks for them long. Functions that will be widened must have none.
 bool has_vectorised_loop(const llvm::Function& function) {
     for (const auto& block : function)
         if (auto* facts = block.getTerminator()->getMetadata(llvm::LLVMContext::MD_loop);
@@ -333,7 +333,8 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     llvm::PassInstrumentationCallbacks before_passes;
     before_passes.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any code) {
         if (const auto* function = llvm::any_cast<const llvm::Function*>(&code);
-            function && pass == "SLPVectorizerPass" && has_vectorised_loop(**function))
+            function && pass == "SLPVectorizerPass" &&
+            (has_vectorised_loop(**function) || has_own_lanes((*function)->getName())))
             return false;
         return !program.budget.is_spent();
     });
@@ -359,7 +360,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     builder.registerOptimizerLastEPCallback(
         [&](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
             if (!seldom.empty()) {
-                passes.addPass(WriteSeldomFunctions());
+                passes.addPass(WriteSeldomFunctions(cpu));
                 passes.addPass(llvm::AlwaysInlinerPass(true));
             }
             passes.addPass(llvm::createModuleToFunctionPassAdaptor(PlainOwnAtomics()));

@@ -1,5 +1,8 @@
-// A vector's function is a question to all lanes and, off the way, a loop over them.
+// A vector's function is a question to all lanes and, off the way, the answer for all of them
+// or a loop over them; or it is a table.
 #include "compiler/host/seldom.h"
+#include "compiler/host/tables.h"
+#include "compiler/host/widen.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
@@ -11,9 +14,7 @@ namespace {
 constexpr llvm::StringRef lanes_prefix = "__quern_lanes";
 constexpr unsigned most_lanes = 64;
 
-bool is_seldom(const llvm::Function& function) {
-    return function.getName().starts_with(seldom_prefix);
-}
+bool comes_in_lanes(const llvm::Function& function) { return has_own_lanes(function.getName()); }
 
 // "__quern_lanes8__quern_seldom_NAME": eight of them.
 llvm::Function* scalar_of(const llvm::Function& lanes) {
@@ -21,22 +22,28 @@ llvm::Function* scalar_of(const llvm::Function& lanes) {
     return lanes.getParent()->getFunction(name.drop_until([](char c) { return c == '_'; }));
 }
 
-void write_lanes(llvm::Function& lanes, llvm::Function& scalar) {
+llvm::Function* lanes_of(llvm::Function& scalar, unsigned lanes) {
+    if (!comes_in_lanes(scalar))
+        return nullptr;
+    const auto wide = [&](llvm::Type* type) { return llvm::FixedVectorType::get(type, lanes); };
+    llvm::SmallVector<llvm::Type*, 4> operands;
+    for (const auto& argument : scalar.args())
+        operands.push_back(wide(argument.getType()));
+    auto* type = llvm::FunctionType::get(wide(scalar.getReturnType()), operands, false);
+    const std::string name = lanes_prefix.str() + std::to_string(lanes) + scalar.getName().str();
+    return llvm::cast<llvm::Function>(
+        scalar.getParent()->getOrInsertFunction(name, type).getCallee());
+}
+
+// Calls the scalar function lane by lane.
+llvm::Value* each_lane(llvm::IRBuilder<>& build, llvm::Function& lanes, llvm::Function& scalar) {
     auto& context = lanes.getContext();
-    lanes.setAttributes(
-        llvm::AttributeList::get(context, scalar.getAttributes().getFnAttrs(), {}, {}));
     auto* type = llvm::cast<llvm::FixedVectorType>(lanes.getReturnType());
-    auto* start = llvm::BasicBlock::Create(context, "start", &lanes);
-    auto* some = llvm::BasicBlock::Create(context, "some", &lanes);
-    auto* done = llvm::BasicBlock::Create(context, "done", &lanes);
-    auto* usual = lanes.getArg(0);
-    auto* wanted = std::prev(lanes.arg_end());
-
-    llvm::IRBuilder<> build(start);
-    build.CreateCondBr(build.CreateOrReduce(wanted), some, done,
-                       llvm::MDBuilder(context).createUnlikelyBranchWeights());
-
-    build.SetInsertPoint(some);
+    auto* before = build.GetInsertBlock();
+    auto* loop = llvm::BasicBlock::Create(context, "lane", &lanes);
+    auto* after = llvm::BasicBlock::Create(context, "lanes", &lanes);
+    build.CreateBr(loop);
+    build.SetInsertPoint(loop);
     auto* lane = build.CreatePHI(build.getInt32Ty(), 2);
     auto* sofar = build.CreatePHI(type, 2);
     llvm::SmallVector<llvm::Value*, 4> operands;
@@ -46,25 +53,65 @@ void write_lanes(llvm::Function& lanes, llvm::Function& scalar) {
     call->setCallingConv(scalar.getCallingConv());
     auto* result = build.CreateInsertElement(sofar, call, lane);
     auto* next = build.CreateAdd(lane, build.getInt32(1));
-    build.CreateCondBr(build.CreateICmpULT(next, build.getInt32(type->getNumElements())), some,
-                       done);
-    lane->addIncoming(build.getInt32(0), start);
-    lane->addIncoming(next, some);
-    sofar->addIncoming(usual, start);
-    sofar->addIncoming(result, some);
+    build.CreateCondBr(build.CreateICmpULT(next, build.getInt32(type->getNumElements())), loop,
+                       after);
+    lane->addIncoming(build.getInt32(0), before);
+    lane->addIncoming(next, loop);
+    sofar->addIncoming(lanes.getArg(0), before);
+    sofar->addIncoming(result, loop);
+    build.SetInsertPoint(after);
+    return result;
+}
 
+void write_question(llvm::Function& lanes, llvm::Function& scalar) {
+    auto& context = lanes.getContext();
+    auto* start = llvm::BasicBlock::Create(context, "start", &lanes);
+    auto* some = llvm::BasicBlock::Create(context, "some", &lanes);
+    auto* done = llvm::BasicBlock::Create(context, "done");
+    auto* usual = lanes.getArg(0);
+    auto* wanted = std::prev(lanes.arg_end());
+
+    llvm::IRBuilder<> build(start);
+    build.CreateCondBr(build.CreateOrReduce(wanted), some, done,
+                       llvm::MDBuilder(context).createUnlikelyBranchWeights());
+
+    build.SetInsertPoint(some);
+    llvm::SmallVector<llvm::Value*, 4> operands;
+    for (auto& argument : lanes.args())
+        operands.push_back(&argument);
+    llvm::Value* answer = widen(build, scalar, operands, lanes_of);
+    if (!answer)
+        answer = each_lane(build, lanes, scalar);
+    auto* last = build.GetInsertBlock();
+    build.CreateBr(done);
+
+    done->insertInto(&lanes);
     build.SetInsertPoint(done);
-    auto* found = build.CreatePHI(type, 2);
+    auto* found = build.CreatePHI(lanes.getReturnType(), 2);
     found->addIncoming(usual, start);
-    found->addIncoming(result, some);
+    found->addIncoming(answer, last);
     build.CreateRet(found);
+}
+
+void write_lanes(llvm::Function& lanes, llvm::Function& scalar, const Cpu& cpu) {
+    lanes.setAttributes(
+        llvm::AttributeList::get(lanes.getContext(), scalar.getAttributes().getFnAttrs(), {}, {}));
+    if (scalar.getName().contains(table_prefix))
+        write_table_lanes(lanes, scalar, cpu);
+    else
+        write_question(lanes, scalar);
 }
 
 } // namespace
 
+bool has_own_lanes(llvm::StringRef name) {
+    return name.contains(seldom_prefix) ||
+           name.contains(table_prefix); // templates have longer ones
+}
+
 SeldomFunctions::SeldomFunctions(llvm::Module& module) {
     for (auto& function : module) {
-        if (!is_seldom(function))
+        if (!comes_in_lanes(function))
             continue;
         function.setLinkage(llvm::GlobalValue::ExternalLinkage); // or operands might be taken out
         const std::string& name = texts_.emplace_back(function.getName().str());
@@ -83,20 +130,26 @@ void SeldomFunctions::add_to(llvm::TargetLibraryInfoImpl& library) const {
 }
 
 llvm::PreservedAnalyses WriteSeldomFunctions::run(llvm::Module& module,
-                                                  llvm::ModuleAnalysisManager& /*analyses*/) {
+                                                  llvm::ModuleAnalysisManager& /*analyses*/) const {
     llvm::removeFromUsedLists(module, [](llvm::Constant* value) {
         return value->stripPointerCasts()->getName().starts_with(lanes_prefix);
     });
-    for (auto& function : llvm::make_early_inc_range(module)) {
-        if (function.getName().starts_with(lanes_prefix)) {
-            if (function.use_empty())
+    for (bool all = false; !all;) { // one may call another
+        all = true;
+        for (auto& function : llvm::make_early_inc_range(module)) {
+            if (!function.getName().starts_with(lanes_prefix) || !function.isDeclaration())
+                continue;
+            function.removeDeadConstantUsers(); // the lists that were
+            if (function.use_empty()) {
                 function.eraseFromParent();
-            else
-                write_lanes(function, *scalar_of(function));
+                continue;
+            }
+            write_lanes(function, *scalar_of(function), cpu);
+            all = false;
         }
     }
     for (auto& function : module)
-        if (is_seldom(function) || function.getName().starts_with(lanes_prefix)) {
+        if (comes_in_lanes(function) || function.getName().starts_with(lanes_prefix)) {
             function.setLinkage(llvm::GlobalValue::InternalLinkage);
             function.removeFnAttr(llvm::Attribute::NoInline);
             function.addFnAttr(llvm::Attribute::AlwaysInline);

@@ -36,6 +36,17 @@ std::string stored(DType computed, DType target, std::string_view value) {
                 ">(", value, "))");
 }
 
+// The expression in a loop's types: two-byte floats have functions of their own (narrow.cuh).
+std::string expression_of(const UfuncRow& row, DType loop) {
+    std::string text(row.expression);
+    if (!is_narrow(loop) || row.narrow)
+        return text;
+    constexpr std::string_view general = "quern::ufunc::", narrow = "quern::narrow::";
+    for (std::size_t at = 0; (at = text.find(general, at)) != text.npos; at += narrow.size())
+        text.replace(at, general.size(), narrow);
+    return text;
+}
+
 } // namespace
 
 std::vector<UfuncLoop> loops_of(const UfuncRow& row) {
@@ -85,6 +96,7 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     const UfuncRow& wanted = row(form.ufunc);
     const auto nin = static_cast<std::size_t>(inputs_of(wanted)),
                nout = static_cast<std::size_t>(outputs_of(wanted));
+    const std::string expression = expression_of(wanted, form.loop.types[0]);
     std::string inputs, outputs, before, after;
     for (std::size_t k = 0; k < nin; ++k) {
         const DType loop = form.loop.types[k], given = form.given[k];
@@ -103,14 +115,14 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
         const std::string name = nout == 1 ? "r" : join("y", k);
         outputs += join(k ? ", " : "", row(given).name, " ", name);
         if (nout == 1) {
-            after = join("r = ", stored(loop, given, wanted.expression));
+            after = join("r = ", stored(loop, given, expression));
         } else {
             before += join(ufunc_compute_type(wanted, loop), " ", result_names[k], "; ");
             after += join(k ? "; " : "", name, " = ", stored(loop, given, result_names[k]));
         }
     }
     if (nout > 1)
-        before += join(wanted.expression, "; ");
+        before += join(expression, "; ");
     std::string operation = before + after;
     if (form.masked)
         operation = join("if (mask) { ", operation, "; }");

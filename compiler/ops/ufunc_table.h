@@ -65,7 +65,8 @@ enum class Identity : std::uint8_t { none, zero, one, minus_one, minus_infinity,
 struct UfuncRow {
     Ufunc id;
     std::string_view name, loops;
-    // Of a, b and c as the loop has them, two-byte floats in float; with two results a statement
+    // Of a, b and c as the loop has them, two-byte floats in float and with narrow.cuh's functions
+    // for ufunc.cuh's; with two results a statement
     // that sets r and s.
     std::string_view expression;
     Identity identity;
@@ -187,7 +188,7 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
              "exp(x) - 1, exact near 0."},
     UfuncRow{Ufunc::log,           "log",          functions1,   "quern::ufunc::log(a)",                   Identity::none,     std::nullopt,
              "The natural logarithm."},
-    UfuncRow{Ufunc::log2,          "log2",         functions1,   "log2(a)",                                Identity::none,     std::nullopt,
+    UfuncRow{Ufunc::log2,          "log2",         functions1,   "quern::ufunc::log2(a)",                  Identity::none,     std::nullopt,
              "The logarithm to base 2."},
     UfuncRow{Ufunc::log10,         "log10",        functions1,   "quern::ufunc::log10(a)",                 Identity::none,     std::nullopt,
              "The logarithm to base 10."},

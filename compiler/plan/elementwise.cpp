@@ -127,7 +127,7 @@ bool aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayo
 int choose_lanes(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout,
                  int& shift) {
     shift = 0;
-    std::uint32_t smallest = 16, largest = 1;
+    std::uint32_t smallest = 16, largest = 1, stored = 1;
     bool any = false;
     for (int k = 0; k < nest.operands; ++k) {
         if (request.operands[k].place)
@@ -139,13 +139,16 @@ int choose_lanes(const Nest& nest, const PlanRequest& request, const Elementwise
         any = true;
         smallest = std::min(smallest, request.operands[k].item_bytes);
         largest = std::max(largest, request.operands[k].item_bytes);
+        if (request.operands[k].output)
+            stored = std::max(stored, request.operands[k].item_bytes);
     }
     if (!any)
         return 1;
-    // 16 bytes of the smallest type, but no more than 32 of the largest: past that a warp's stores
-    // leave gaps.
-    const int wanted =
-        static_cast<int>(std::max(16 / largest, std::min(16 / smallest, 32 / largest)));
+    // 16 bytes of the smallest type, but no more than 32 of the largest, nor than 16 of what is
+    // stored, as past that a warp's stores leave gaps, unless loads would have less than 8.
+    const std::uint32_t fit = std::max(16 / stored, 8 / smallest);
+    const int wanted = static_cast<int>(
+        std::max(16 / largest, std::min({16 / smallest, 32 / largest, fit})));
     const std::int64_t inner = nest.extent[nest.ndim - 1];
     int lanes = wanted;
     while (lanes > 1 && (nest.ndim > 1 && inner < 2 * lanes))

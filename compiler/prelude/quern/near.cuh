@@ -1,5 +1,5 @@
 // Functions of floats within 2 units in the last place, for the CPU where its vector library is off by more or has none,
-// and for GPUs where CUDA's are off by more. Without branches and tables, so that loops of them become vectors.
+// and for GPUs where CUDA's are off by more. Without branches, so that loops of them become vectors.
 // Polynomials are near-minimax fits over the reduced ranges, made for this file.
 #pragma once
 
@@ -29,6 +29,15 @@ template <class T, int n> __device__ inline T polynomial(T x, const T (&coeffici
     for (int k = n - 2; k >= 0; --k) sum = ::fma(sum, x, coefficients[k]);
     return sum;
 }
+// 1 / x, rounded; GPUs have no division, and one of 22 bits is soon mended.
+#ifdef __QUERN_HOST__
+__device__ inline float inverse(float x) { return 1.0f / x; }
+#else
+__device__ inline float inverse(float x) {
+    const float near = __fdividef(1.0f, x);
+    return ::fma(near, ::fma(-x, near, 1.0f), near);
+}
+#endif
 // The whole number nearest to a small x, as the number and as an integer: added to this the fraction falls off.
 template <class T> struct Whole {
     typename Bits<T>::Int integer;
@@ -114,6 +123,20 @@ template <class T> __device__ inline T cosh(T x) {
     const T half = scaled(T(1) + parts.head, parts.power - 1); // of e^|x|
     return half + T(0.25) / half;
 }
+QUERN_SELDOM(sinh, double, ::sinh(x))
+__device__ inline double sinh(double x) { // of sums both sides, by those of r: near 0 nothing cancels
+    const double size = ::fabs(x);
+    const ExpParts<double> parts(size);
+    const double r = parts.r, z = r * r;
+    const double c[] = {
+        0.16666666666666677, 0.008333333333321351, 0.00019841269886915726, 2.7557243340276155e-06, 2.5109363382188532e-08};
+    const double d[] = {
+        0.5000000000000013, 0.04166666666651086, 0.001388888894824368, 2.480148863058109e-05, 2.763176318667368e-07};
+    const double up = two_to<double>(parts.power - 1), down = two_to<double>(-1 - (parts.power > 500 ? 500 : parts.power));
+    const double by_sine = up + down, by_cosine = up - down, small = ::fma(z * r, polynomial(z, c), parts.lost);
+    const double sum = ::fma(by_sine, r, by_cosine) + ::fma(by_cosine, z * polynomial(z, d), by_sine * small);
+    return seldom_sinh(::copysign(sum, x), x, !(size < 709.0));
+}
 template <class T> __device__ inline T tanh(T x) { // (e^2x - 1) / (e^2x + 1)
     const T size = ::fabs(x), kept = size > T(20) ? T(20) : size; // 1 from there on
     const ExpParts<T> parts(kept + kept);
@@ -150,39 +173,26 @@ __device__ inline float exp2(float x) {
     return scaled(1.0f + ::fma(f, 0.69314718f, f * f * polynomial(f, c)), whole.integer);
 }
 
-// x = 2^power * (1 + s), s from sqrt(1/2) - 1 to sqrt(2) - 1, and log(1 + s) - s.
-struct LogParts {
-    float s, rest, power;
-    __device__ explicit LogParts(float x) {
-        const bool tiny = x < 1.17549435e-38f;
-        const int bits = __float_as_int(tiny ? x * 8388608.0f : x), moved = bits - 0x3f3504f3; // sqrt(1/2)
-        power = static_cast<float>((moved >> 23) - (tiny ? 23 : 0));
-        s = __int_as_float((moved & 0x7fffff) + 0x3f3504f3) - 1.0f;
-        const float c[] = {
-            0.33333322405815125f, -0.24999986588954926f, 0.20001554489135742f, -0.16668938100337982f,
-            0.14230430126190186f, -0.12394988536834717f, 0.11803628504276276f, -0.1170867457985878f,
-            0.06967233121395111f};
-        const float square = s * s;
-        rest = ::fma(square * s, polynomial(s, c), -0.5f * square);
-    }
-};
 template <class T> struct Infinite;
 template <> struct Infinite<double> { static __device__ double value() { return __longlong_as_double(0x7ff0000000000000ll); } };
 template <> struct Infinite<float> { static __device__ float value() { return __int_as_float(0x7f800000); } };
 template <class T> __device__ inline T log_ends(T x, T value) { // of 0, infinity, NaN and negative numbers
     const T infinity = Infinite<T>::value(), positive = x < infinity ? value : x;
-    return x > T(0) ? positive : x == T(0) ? -infinity : infinity - infinity;
-}
-__device__ inline float log(float x) {
-    const LogParts parts(x);
-    return log_ends(x, ::fma(parts.power, 0.693359375f, parts.s + ::fma(parts.power, -2.12194440e-4f, parts.rest)));
-}
-__device__ inline float log10(float x) {
-    const LogParts parts(x);
-    const float small = ::fma(parts.rest, 0.43429449f, ::fma(parts.s, -1.0103053e-8f, parts.power * 4.6050390e-6f));
-    return log_ends(x, ::fma(parts.power, 0.301025390625f, ::fma(parts.s, 0.43429449f, small)));
+    const T other = x == T(0) ? -infinity : infinity - infinity;
+    return x > T(0) ? positive : other;
 }
 
+// x^y from |x|^y: the sign, and what has no logarithm.
+template <class T> __device__ inline T power_of(T found, T x, T y) {
+    typedef Bits<T> B;
+    const T half = T(0.5) * y, size = ::fabs(x), infinity = Infinite<T>::value();
+    const bool integer = ::trunc(y) == y, odd = integer & (::trunc(half) != half);
+    const bool plain = (B::of(size) > 0) & (B::of(size) < B::of(infinity)), none = plain & (x < T(0)) & !integer;
+    const T end = (size > T(1)) == (y > T(0)) ? infinity : T(0), any = plain ? found : end;
+    const T positive = size == T(1) ? T(1) : any, real = odd ? ::copysign(positive, x) : positive;
+    const T number = none ? infinity - infinity : real, either = ((x != x) | (y != y)) ? x + y : number;
+    return ((x == T(1)) | (y == T(0))) ? T(1) : either;
+}
 // (asin(s) / s - 1) / s^2 as a function of s^2 up to 1/4.
 __device__ inline double asin_tail(double z) {
     const double c[] = {

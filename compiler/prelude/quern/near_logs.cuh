@@ -1,10 +1,40 @@
-// Inverse hyperbolic functions, as near.cuh has its functions: at most 1.2 units off; and logarithms of doubles for the CPU.
+// Inverse hyperbolic functions, as near.cuh has its functions: at most 1.2 units off.
 #pragma once
+#ifdef __QUERN_HOST__
+#include "quern/near_tables_cpu.cuh"
+#else
 #include "quern/near.cuh"
+#endif
 
 namespace quern {
 namespace near {
 
+template <class T> struct Middle; // sqrt(1/2), from where on fractions are counted; from `far` on 1 beside x^2 is nothing
+template <> struct Middle<double> { static constexpr double value = 0.7071067811865476, far = 0x1p30; };
+template <> struct Middle<float> { static constexpr float value = 0.70710678f, far = 0x1p14f; };
+
+// rest / w, of which few digits count but where w is close to 1; the infinite results at 1 and -1; and NaN, where there is
+// none. CPUs have slow divisions, so that theirs come without.
+#ifdef __QUERN_HOST__
+// 1 / w within a 64th, within a quarter of (w - 1)^2 from 1 on: the bits of 1 / w are nearly those of w turned around 1.
+template <class T> __device__ inline T near_inverse(T w) {
+    typedef Bits<T> B;
+    const T guess = B::value((typename B::Int(2 * B::bias) << B::mantissa) - B::of(w));
+    return guess * ::fma(-w, guess, T(2));
+}
+template <class T> __device__ inline T share(T rest, T w) { return rest * near_inverse(w); }
+template <class T> __device__ inline T infinite_at(T x) { return ::copysign(Infinite<T>::value(), x); }
+template <class T> __device__ inline T none_below(T) { return Infinite<T>::value() - Infinite<T>::value(); }
+template <class T> __device__ inline T none_beyond(T) { return Infinite<T>::value() - Infinite<T>::value(); }
+#else
+__device__ inline double share(double rest, double w) { return rest / w; }
+__device__ inline float share(float rest, float w) { return __fdividef(rest, w); } // within 2 units, w below 2^126
+template <class T> __device__ inline T infinite_at(T x) { return x / T(0); }
+template <class T> __device__ inline T none_below(T x) { return (x - x) / T(0); }
+template <class T> __device__ inline T none_beyond(T x) { return (x - x) / (x - x); }
+#endif
+
+#ifndef __QUERN_HOST__ // there by tables
 // (log(1 + f) - 2s) / s^3 as a function of s^2, s = f / (2 + f), from sqrt(1/2) to sqrt(2).
 __device__ inline double log_tail(double z) {
     const double c[] = {
@@ -16,20 +46,17 @@ __device__ inline float log_tail(float z) {
     const float c[] = {0.66666782f, 0.3997708f, 0.29885197f};
     return polynomial(z, c);
 }
-template <class T> struct Middle; // sqrt(1/2), from where on fractions are counted; from `far` on 1 beside x^2 is nothing
-template <> struct Middle<double> { static constexpr double value = 0.7071067811865476, far = 0x1p30; };
-template <> struct Middle<float> { static constexpr float value = 0.70710678f, far = 0x1p14f; };
-
 // log(w * (1 + rest) * 2^more), w normal, `rest` less than its last place.
 template <class T> __device__ inline T log_of_sum(T w, T rest, T more) {
     typedef Bits<T> B;
     typedef typename B::Int Int;
     const Int middle = B::of(Middle<T>::value), ones = (Int(1) << B::mantissa) - 1, moved = B::of(w) - middle;
     const T shift = T(3ll << (B::mantissa - 1)), power = (B::value((moved >> B::mantissa) + B::of(shift)) - shift) + more;
-    const T f = B::value((moved & ones) + middle) - T(1), s = f / (T(2) + f), z = s * s, half = T(0.5) * f * f;
+    const T f = B::value((moved & ones) + middle) - T(1), s = share(f, T(2) + f), z = s * s, half = T(0.5) * f * f;
     const T small = ::fma(s, ::fma(z, log_tail(z), half), ::fma(power, ExpRange<T>::rest, rest));
     return ::fma(power, ExpRange<T>::ln2, f - (half - small));
 }
+#endif
 template <class T> struct OneAnd { // 1 + u + rest
     T w, rest;
     __device__ OneAnd(T u, T u_rest) {
@@ -39,42 +66,64 @@ template <class T> struct OneAnd { // 1 + u + rest
     }
 };
 
-template <class T> __device__ inline T asinh(T x) {
+// Those of `all` numbers, or of those alone that are close enough to 0, or 1, and have a result.
+template <bool all, class T> __device__ inline T asinh_of(T x) {
     const T size = ::fabs(x);
-    const bool close = size < Middle<T>::far;
+    const bool close = !all || size < Middle<T>::far;
     const T kept = close ? size : T(1), root = ::sqrt(::fma(kept, kept, T(1)));
     const T more = kept * kept / (T(1) + root), u = kept + more;
     const OneAnd<T> sum(u, more - (u - kept));
-    const T found = log_of_sum(close ? sum.w : size, close ? sum.rest / sum.w : T(0), close ? T(0) : T(1));
-    return size - size == T(0) ? ::copysign(found, x) : x;
+    const T found = log_of_sum(close ? sum.w : size, close ? share(sum.rest, sum.w) : T(0), close ? T(0) : T(1));
+    return !all || size - size == T(0) ? ::copysign(found, x) : x;
 }
-template <class T> __device__ inline T acosh(T x) {
-    const bool close = x < Middle<T>::far;
-    const T kept = close & (x > T(1)) ? x : T(2), t = kept - T(1), sum = t + T(2), sum_rest = t - (sum - T(2));
+template <bool all, class T> __device__ inline T acosh_of(T x) {
+    const bool close = !all || x < Middle<T>::far;
+    const T kept = !all || (close & (x > T(1))) ? x : T(2), t = kept - T(1), sum = t + T(2), sum_rest = t - (sum - T(2));
     const T square = t * sum, root = ::sqrt(square);
-    const T lost = (::fma(-root, root, square) + ::fma(t, sum_rest, ::fma(t, sum, -square))) / (root + root);
+    const T lost = share(::fma(-root, root, square) + ::fma(t, sum_rest, ::fma(t, sum, -square)), root + root);
     const T u = root + t;
     const OneAnd<T> one(u, lost + (t - (u - root)));
-    const T found = log_of_sum(close ? one.w : x, close ? one.rest / one.w : T(0), close ? T(0) : T(1));
-    const T above = x - x == T(0) ? found : x; // infinity and NaN are themselves
-    return x > T(1) ? above : x == T(1) ? T(0) : (x - x) / T(0);
+    const T found = log_of_sum(close ? one.w : x, close ? share(one.rest, one.w) : T(0), close ? T(0) : T(1));
+    const T above = !all || x - x == T(0) ? found : x; // infinity and NaN are themselves
+    return !all || x > T(1) ? above : x == T(1) ? T(0) : none_below(x);
 }
-template <class T> __device__ inline T atanh(T x) {
+#ifdef __QUERN_HOST__
+QUERN_SELDOM_OF_ONE(asinh, asinh_of<true>(x))
+QUERN_SELDOM_OF_ONE(acosh, acosh_of<true>(x))
+template <class T> __device__ inline T asinh(T x) {
+    return seldom_asinh(asinh_of<false>(x), x, !(::fabs(x) < Middle<T>::far));
+}
+template <class T> __device__ inline T acosh(T x) {
+    return seldom_acosh(acosh_of<false>(x), x, !((x > T(1)) & (x < Middle<T>::far)));
+}
+#else
+template <class T> __device__ inline T asinh(T x) { return asinh_of<true>(x); }
+template <class T> __device__ inline T acosh(T x) { return acosh_of<true>(x); }
+#endif
+template <class T> __device__ inline T any_atanh(T x) {
     const T size = ::fabs(x), kept = size < T(1) ? size : T(0);
     const T below = T(1) - kept, below_rest = (T(1) - below) - kept, twice = kept + kept, u = twice / below;
-    const OneAnd<T> sum(u, (::fma(-u, below, twice) - u * below_rest) / below);
-    const T found = ::copysign(T(0.5) * log_of_sum(sum.w, sum.rest / sum.w, T(0)), x), end = size == T(1) ? x / T(0) : (x - x) / (x - x);
+    const OneAnd<T> sum(u, share(::fma(-u, below, twice) - u * below_rest, below));
+    const T found = ::copysign(T(0.5) * log_of_sum(sum.w, share(sum.rest, sum.w), T(0)), x);
+    const T end = size == T(1) ? infinite_at(x) : none_beyond(x);
     return size < T(1) ? found : end;
 }
 
-__device__ inline double log(double x) {
-    const bool tiny = x < 0x1p-1022;
-    return log_ends(x, log_of_sum(tiny ? x * 0x1p54 : x, 0.0, tiny ? -54.0 : 0.0));
+#ifdef __QUERN_HOST__
+template <class T> __device__ inline T atanh_of_float(T x) { // near 0 by its own series, else half of log(2 / b - 1)
+    const float size = ::fabs(x), b = 1.0f - size, z = size * size;
+    const float c[] = {0.333332986f, 0.200025871f, 0.142214924f, 0.118339218f, 0.0509869568f, 0.177194476f};
+    const float d[] = { // -log(1 - b / 2) / b
+        0.499999642f, 0.125013754f, 0.0414958633f, 0.0165865608f, 0.00359293097f, 0.00594502268f};
+    const PartOf<float> part(b);
+    const float far = -0.5f * log_of(part, b * polynomial(b, d), -1.0f);
+    const float found = ::copysign(size < 0.5f ? ::fma(z * size, polynomial(z, c), size) : far, x);
+    return size < 1.0f ? found : size == 1.0f ? infinite_at(x) : none_beyond(x);
 }
-// The vector library leaves its vectors for numbers that have no logarithm: they are kept from it.
-__device__ inline double log10_of(double x) {
-    return log_ends(x, ::log10((x > 0) & (x < Infinite<double>::value()) ? x : 1.0));
-}
+template <class T> __device__ inline T atanh(T x) { return sizeof(T) == 4 ? T(atanh_of_float(float(x))) : any_atanh(x); }
+#else
+template <class T> __device__ inline T atanh(T x) { return any_atanh(x); }
+#endif
 
 } // namespace near
 } // namespace quern

@@ -73,7 +73,8 @@ template <class T> __device__ inline T turned(T y, typename Bits<T>::Int quarter
     return Bits<T>::value(Bits<T>::of(y) ^ ((quarter >> 1 & Int(1)) << top));
 }
 QUERN_SELDOM(sin, double, ::sin(x)) QUERN_SELDOM(cos, double, ::cos(x)) QUERN_SELDOM(tan, double, ::tan(x))
-QUERN_SELDOM(sin, float, ::sin(x)) QUERN_SELDOM(cos, float, ::cos(x)) QUERN_SELDOM(tan, float, ::tan(x))
+QUERN_SELDOM(sin, float, ::sin(x)) QUERN_SELDOM(cos, float, ::cos(x))
+QUERN_SELDOM(tan, float, static_cast<float>(::tan(static_cast<double>(x))))
 template <class T> __device__ inline T sin(T x) {
     const TurnParts<T> parts(x);
     const T y = turned(parts.quarter & 1 ? parts.cosine : parts.sine, parts.quarter);
@@ -97,7 +98,7 @@ __device__ inline float tan(float x) {
     const float z = rest.r * rest.r;
     const float c[] = {0.33333352f, 0.13332605f, 0.054066136f, 0.021251831f, 0.010910679f, -1.2428252e-06f, 0.0044192960f};
     const float y = rest.r + ::fma(z * rest.r, polynomial(z, c), ::fma(z, rest.lost, rest.lost));
-    return seldom_tan(x == 0.0f ? x : rest.quarter & 1 ? -1.0f / y : y, x, is_many_turns(x));
+    return seldom_tan(x == 0.0f ? x : rest.quarter & 1 ? -inverse(y) : y, x, is_many_turns(x));
 }
 
 } // namespace near

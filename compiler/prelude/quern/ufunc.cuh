@@ -7,7 +7,9 @@
 #include "quern/near_logs.cuh"
 #include "quern/near_turns.cuh"
 #ifdef __QUERN_HOST__
-#include "quern/near_powers.cuh"
+#include "quern/near_powers_cpu.cuh"
+#else
+#include "quern/near_gpu.cuh"
 #endif
 
 namespace quern {
@@ -122,21 +124,25 @@ template <class T> struct Power { // wraps; a negative power is the inverse, cut
     }
 };
 #ifdef __QUERN_HOST__
-template <> struct Power<float> : near::PowerOfFloats<float> {};
-template <> struct Power<double> : near::PowerOfDoubles<double> {};
+template <> struct Power<float> : near::PowerOf<float> {};
+template <> struct Power<double> : near::PowerOf<double> {};
 #endif
 template <class T> __device__ inline T power(T a, T b) { return Power<T>::of(a, b); }
-__device__ inline unsigned long long common_divisor(unsigned long long a, unsigned long long b) {
+template <class U> __device__ inline U euclid(U a, U b) {
     while (b != 0) {
-        const unsigned long long left = a % b;
+        const U left = a % b;
         a = b;
         b = left;
     }
     return a;
 }
-template <class T> __device__ inline T gcd(T a, T b) { return static_cast<T>(common_divisor(magnitude(a), magnitude(b))); }
+template <class T> __device__ inline unsigned long long common_divisor(T a, T b) {
+    const unsigned long long x = magnitude(a), y = magnitude(b);
+    return sizeof(T) > 4 ? euclid(x, y) : euclid(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+}
+template <class T> __device__ inline T gcd(T a, T b) { return static_cast<T>(common_divisor(a, b)); }
 template <class T> __device__ inline T lcm(T a, T b) {
-    const unsigned long long x = magnitude(a), y = magnitude(b), divisor = common_divisor(x, y);
+    const unsigned long long x = magnitude(a), y = magnitude(b), divisor = common_divisor(a, b);
     return static_cast<T>(divisor == 0 ? 0 : x / divisor * y);
 }
 template <class T> __device__ inline T invert(T a) { return static_cast<T>(~a); }
@@ -238,44 +244,38 @@ __device__ inline double logaddexp2(double a, double b) {
 __device__ inline float logaddexp(float a, float b) { return static_cast<float>(logaddexp(static_cast<double>(a), static_cast<double>(b))); }
 __device__ inline float logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
 
-// Within 2 units in the last place: in float by way of double where the toolchain's own is off by more. CUDA's is in
-// some of them, the vector library of the CPU in others; near.cuh serves where double is, too.
+// Within 2 units in the last place: near.cuh's where the toolchain's own is off by more. CUDA's is in some of them, the
+// vector library of the CPU in others.
 #define QUERN_IN_FLOAT(name, function) __device__ inline float name(float a) { return ::function(a); }
-#define QUERN_BY_DOUBLE(name, function)                                                                                    \
-    __device__ inline float name(float a) { return static_cast<float>(::function(static_cast<double>(a))); }
 #define QUERN_IN_DOUBLE(name, function) __device__ inline double name(double a) { return ::function(a); }
 #ifdef __QUERN_HOST__
 #define QUERN_NEAR(name) template <class T> __device__ inline T name(T a) { return near::name(a); }
 QUERN_NEAR(exp) QUERN_NEAR(exp2) QUERN_NEAR(expm1) QUERN_NEAR(cosh) QUERN_NEAR(tanh)
 QUERN_NEAR(sin) QUERN_NEAR(cos) QUERN_NEAR(tan) QUERN_NEAR(asin) QUERN_NEAR(acos)
-QUERN_NEAR(asinh) QUERN_NEAR(acosh) QUERN_NEAR(atanh) QUERN_NEAR(cbrt)
+QUERN_NEAR(asinh) QUERN_NEAR(acosh) QUERN_NEAR(atanh) QUERN_NEAR(cbrt) QUERN_NEAR(log) QUERN_NEAR(log10)
 #undef QUERN_NEAR
-QUERN_IN_FLOAT(log, quern::near::log) QUERN_IN_FLOAT(log10, quern::near::log10) QUERN_IN_FLOAT(sinh, sinh)
-QUERN_IN_DOUBLE(log, quern::near::log) QUERN_IN_DOUBLE(log10, quern::near::log10_of)
+QUERN_IN_FLOAT(sinh, sinh) QUERN_IN_DOUBLE(sinh, quern::near::sinh)
+QUERN_IN_FLOAT(log2, quern::near::log2) QUERN_IN_DOUBLE(log2, log2)
 template <class T> __device__ inline T arctan2(T a, T b) { return near::atan2(a, b); }
 #else
 QUERN_IN_FLOAT(exp, exp) QUERN_IN_FLOAT(expm1, expm1) QUERN_IN_FLOAT(asin, asin) QUERN_IN_FLOAT(acos, acos)
 QUERN_IN_FLOAT(log, log) QUERN_IN_FLOAT(log10, log10) QUERN_IN_FLOAT(sin, sin) QUERN_IN_FLOAT(cos, cos)
-QUERN_BY_DOUBLE(cosh, cosh) QUERN_BY_DOUBLE(sinh, sinh) QUERN_BY_DOUBLE(tan, tan)
-QUERN_BY_DOUBLE(asinh, asinh) QUERN_BY_DOUBLE(acosh, acosh) QUERN_BY_DOUBLE(atanh, atanh)
+QUERN_IN_FLOAT(cosh, quern::near::cosh) QUERN_IN_FLOAT(sinh, quern::near::sinh) QUERN_IN_FLOAT(tan, quern::near::tan)
+QUERN_IN_FLOAT(asinh, quern::near::asinh) QUERN_IN_FLOAT(acosh, quern::near::acosh) QUERN_IN_FLOAT(atanh, quern::near::atanh)
 QUERN_IN_DOUBLE(exp, exp) QUERN_IN_DOUBLE(expm1, expm1) QUERN_IN_DOUBLE(asin, asin) QUERN_IN_DOUBLE(cosh, cosh)
 QUERN_IN_DOUBLE(sin, sin) QUERN_IN_DOUBLE(cos, cos) QUERN_IN_DOUBLE(acos, acos)
 QUERN_IN_DOUBLE(tan, quern::near::tan) QUERN_IN_DOUBLE(asinh, quern::near::asinh)
 QUERN_IN_DOUBLE(acosh, quern::near::acosh) QUERN_IN_DOUBLE(atanh, quern::near::atanh)
 QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_DOUBLE(exp2, exp2) QUERN_IN_FLOAT(cbrt, cbrt) QUERN_IN_DOUBLE(cbrt, cbrt)
 QUERN_IN_FLOAT(tanh, tanh) QUERN_IN_DOUBLE(tanh, tanh) QUERN_IN_DOUBLE(log, log) QUERN_IN_DOUBLE(log10, log10)
-#define QUERN_OF_TWO(name, function)                                                                                       \
-    __device__ inline float name(float a, float b) {                                                                       \
-        return static_cast<float>(::function(static_cast<double>(a), static_cast<double>(b)));                             \
-    }
-QUERN_OF_TWO(power, pow) QUERN_OF_TWO(arctan2, atan2)
-#undef QUERN_OF_TWO
+__device__ inline float arctan2(float a, float b) { return near::atan2(a, b); }
+__device__ inline float power(float a, float b) { return near::power(a, b); }
 __device__ inline double arctan2(double a, double b) { return ::atan2(a, b); }
 __device__ inline double power(double a, double b) { return ::pow(a, b); }
+QUERN_IN_DOUBLE(sinh, sinh) QUERN_IN_FLOAT(log2, log2) QUERN_IN_DOUBLE(log2, log2)
 #endif
-QUERN_IN_DOUBLE(sinh, sinh) QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
+QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
 #undef QUERN_IN_DOUBLE
-#undef QUERN_BY_DOUBLE
 #undef QUERN_IN_FLOAT
 // CUDA's is infinite or NaN near the ends of double's range. Scaled by powers of two the squares stay within it.
 __device__ inline double hypot(double a, double b) {
@@ -359,6 +359,7 @@ QUERN_OF complex<T> asin(QUERN_Z a) { return ::asin(a); }
 QUERN_OF complex<T> acos(QUERN_Z a) { return ::acos(a); }
 QUERN_OF complex<T> cosh(QUERN_Z a) { return ::cosh(a); }
 QUERN_OF complex<T> log(QUERN_Z a) { return ::log(a); }
+QUERN_OF complex<T> log2(QUERN_Z a) { return ::log2(a); }
 QUERN_OF complex<T> log10(QUERN_Z a) { return ::log10(a); }
 QUERN_OF complex<T> tan(QUERN_Z a) { return ::tan(a); }
 QUERN_OF complex<T> sinh(QUERN_Z a) { return ::sinh(a); }

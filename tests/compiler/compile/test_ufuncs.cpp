@@ -21,6 +21,7 @@ constexpr std::string_view pieces = R"(
 #include "quern/carray.cuh"
 #include "quern/convert.cuh"
 #include "quern/ufunc.cuh"
+#include "quern/narrow.cuh"
 )";
 
 // The body of a kernel as a function of its parameters.

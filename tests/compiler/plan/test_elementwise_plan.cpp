@@ -89,7 +89,7 @@ TEST(ElementwisePlan, ComplexDoublesMoveWholeAtATime) {
 TEST(ElementwisePlan, MixedSizesShareTheirLanes) {
     EXPECT_EQ(planned({dense({4096}, 1), dense({4096}, 8, true)}).plan.layout.lanes, 4);
     EXPECT_EQ(planned({dense({4096}, 1), dense({4096}, 4, true)}).plan.layout.lanes, 8);
-    EXPECT_EQ(planned({dense({4096}, 4), dense({4096}, 8, true)}).plan.layout.lanes, 4);
+    EXPECT_EQ(planned({dense({4096}, 4), dense({4096}, 8, true)}).plan.layout.lanes, 2);
 }
 
 TEST(ElementwisePlan, RowAndColumnBroadcastsStayVectors) {

@@ -44,8 +44,8 @@ def check_units(name, inputs, limit=2.0):
 @pytest.mark.parametrize(
     "name",
     [
-        "sin", "cos", "tan", "arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "tanh", "cosh", "cbrt", "exp", "exp2",
-        "expm1", "log", "log10",
+        "sin", "cos", "tan", "arcsin", "arccos", "arcsinh", "arccosh", "arctanh", "tanh", "sinh", "cosh", "cbrt", "exp",
+        "exp2", "expm1", "log", "log10",
     ],
 )  # fmt: skip
 def test_any_number(device, name, letter):
@@ -83,6 +83,30 @@ def test_large_powers(device, letter):
         ends = np.log(info.smallest_subnormal) * 1.01, np.log(info.max) * 1.01
         y = (random.uniform(*ends, COUNT) / np.log(x)).astype(letter)
     check_units("power", [x, y])
+
+
+@pytest.mark.parametrize("letter", "fd")
+@pytest.mark.parametrize("name", ["log", "log10", "cbrt", "arcsinh", "arccosh", "arctanh", "sinh"])
+def test_nothing_usual(device, name, letter):
+    """Vectors of numbers that all go the long way."""
+    info = np.finfo(letter)
+    tiny = (np.random.default_rng(13).uniform(-1, 1, 5000) * info.tiny).astype(letter)
+    tiny[::7] = info.smallest_subnormal
+    huge = np.exp(np.random.default_rng(14).uniform(60, np.log(info.max) - 1, 5000)).astype(letter)
+    check_units(name, [np.concatenate([tiny, huge, -huge, np.repeat(np.array(KNOWN, letter), 70)])])
+
+
+@pytest.mark.parametrize("letter", "fd")
+def test_powers_of_nothing_usual(device, letter):
+    random = np.random.default_rng(15)
+    info = np.finfo(letter)
+    tiny = (random.uniform(-1, 1, 5000) * info.tiny).astype(letter)
+    known = np.repeat(np.array(KNOWN, letter), 200)
+    x = np.concatenate([tiny, known, -np.abs(any_bits(letter, 16, 5000))])
+    y = np.concatenate(
+        [random.uniform(-1.1, 1.1, 5000), np.tile(KNOWN, 200), random.integers(-4, 5, 5000)]
+    )
+    check_units("power", [x, y.astype(letter)])
 
 
 def same(found, wanted, what):

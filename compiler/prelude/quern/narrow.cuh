@@ -1,0 +1,154 @@
+// What ufuncs of two-byte floats call with a float: on the CPU the same functions as floats have. GPUs approximate exponentials,
+// logarithms and reciprocals in one instruction, to 22 bits, of which a half keeps 11 and a bfloat16 8: where half as many bytes
+// move, functions of 24 bits would take longer than the memory.
+#pragma once
+#include "quern/ufunc.cuh"
+
+namespace quern {
+namespace narrow {
+
+using namespace quern::ufunc;
+
+#ifndef __QUERN_HOST__
+using near::polynomial;
+
+__device__ inline float exp2_of(float x) {
+    float y;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+__device__ inline float root_of(float x) {
+    float y;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+constexpr float log_2 = 0.693147181f, turns = 1.44269504f; // ln(2) and its inverse
+
+// log(1 + f), of a small f.
+__device__ inline float log_near_one(float f) {
+    const float c[] = {1.0f, -0.499999202f, 0.33333265f, -0.250816193f, 0.20069967f};
+    return f * polynomial(f, c);
+}
+__device__ inline float scaled_log(float x, float scale) { // log2(x) * scale
+    const float f = x - 1.0f;
+    return ::fabs(f) < 0.0625f ? log_near_one(f) * (scale * turns) : __log2f(x) * scale;
+}
+__device__ inline float log(float x) { return scaled_log(x, log_2); }
+__device__ inline float log2(float x) { return scaled_log(x, 1.0f); }
+__device__ inline float log10(float x) { return scaled_log(x, 0.301029996f); }
+__device__ inline float log1p(float x) { return ::fabs(x) < 0.0625f ? log_near_one(x) : __log2f(1.0f + x) * log_2; }
+__device__ inline float exp(float x) { return exp2_of(x * turns); }
+__device__ inline float exp2(float x) { return exp2_of(x); }
+__device__ inline float expm1(float x) {
+    const float c[] = {1.0f, 0.499998302f, 0.166666424f, 0.0417752948f, 0.00834884779f};
+    return ::fabs(x) < 0.25f ? x * polynomial(x, c) : exp2_of(x * turns) - 1.0f;
+}
+
+// x = quarter * pi/2 + r, while two parts of pi/2 are enough.
+struct Rest {
+    int quarter;
+    float r;
+    __device__ explicit Rest(float x) {
+        const near::Whole<float> whole(x * 0.636619772f);
+        quarter = whole.integer;
+        r = ::fma(-whole.value, near::Quarter<float>::rest, ::fma(-whole.value, near::Quarter<float>::value, x));
+    }
+};
+__device__ inline float turned_sine(const Rest& rest, int quarter) {
+    const float r = rest.r, z = r * r;
+    const float s[] = {1.0f, -0.166666507f, 0.00833203579f, -0.000195039043f};
+    const float c[] = {1.0f, -0.499998564f, 0.0416550149f, -0.00135857793f};
+    const float y = quarter & 1 ? polynomial(z, c) : r * polynomial(z, s);
+    return quarter & 2 ? -y : y;
+}
+__device__ inline float sin(float x) {
+    if (near::is_many_turns(x)) return ::sin(x);
+    const Rest rest(x);
+    return x == 0.0f ? x : turned_sine(rest, rest.quarter);
+}
+__device__ inline float cos(float x) {
+    if (near::is_many_turns(x)) return ::cos(x);
+    const Rest rest(x);
+    return turned_sine(rest, rest.quarter + 1);
+}
+__device__ inline float tan(float x) {
+    if (near::is_many_turns(x)) return near::tan(x);
+    const Rest rest(x);
+    const float z = rest.r * rest.r;
+    const float c[] = {1.0f, 0.333083898f, 0.136483456f, 0.0404870707f, 0.0437481438f};
+    const float y = rest.r * polynomial(z, c);
+    return x == 0.0f ? x : rest.quarter & 1 ? __fdividef(-1.0f, y) : y;
+}
+
+__device__ inline float asin_of_part(float s) { // up to 1/2
+    const float c[] = {1.0f, 0.166652196f, 0.0754534558f, 0.0397944433f, 0.0503576819f};
+    return s * polynomial(s * s, c);
+}
+__device__ inline float asin(float x) {
+    const float size = ::fabs(x), far = asin_of_part(root_of(0.5f - 0.5f * size));
+    return ::copysign(size < 0.5f ? asin_of_part(size) : near::Quarter<float>::value - 2.0f * far, x);
+}
+__device__ inline float acos(float x) {
+    const float size = ::fabs(x), far = 2.0f * asin_of_part(root_of(0.5f - 0.5f * size));
+    const float close = near::Quarter<float>::value - asin_of_part(x);
+    return size < 0.5f ? close : x > 0.0f ? far : 2.0f * near::Quarter<float>::value - far;
+}
+
+__device__ inline float tanh(float x) {
+    const float size = ::fabs(x), z = size * size;
+    const float c[] = {1.0f, -0.333262842f, 0.131899394f, -0.0443927384f};
+    return ::copysign(size < 0.5f ? size * polynomial(z, c) : 1.0f - __fdividef(2.0f, exp2_of(size * (2 * turns)) + 1.0f), x);
+}
+__device__ inline float sinh(float x) {
+    const float size = ::fabs(x), z = size * size, half = exp2_of(size * turns - 1.0f);
+    const float c[] = {1.0f, 0.166666754f, 0.00833176273f, 0.000202588849f};
+    return ::copysign(size < 1.0f ? size * polynomial(z, c) : half - __fdividef(0.25f, half), x);
+}
+__device__ inline float cosh(float x) {
+    const float half = exp2_of(::fabs(x) * turns - 1.0f);
+    return half + __fdividef(0.25f, half);
+}
+__device__ inline float asinh(float x) {
+    const float size = ::fabs(x), z = size * size;
+    const float c[] = {1.0f, -0.166581813f, 0.0732510776f, -0.0325752878f};
+    const float far = size > 1e9f ? __log2f(size) + 1.0f : __log2f(size + root_of(z + 1.0f));
+    return ::copysign(size < 0.5f ? size * polynomial(z, c) : far * log_2, x);
+}
+__device__ inline float acosh(float x) {
+    const float none = near::Infinite<float>::value() - near::Infinite<float>::value();
+    const float t = x - 1.0f, close = log1p(t + root_of(t * (x + 1.0f)));
+    return x < 1.0f ? none : x > 1e9f ? (__log2f(x) + 1.0f) * log_2 : close;
+}
+__device__ inline float atanh(float x) {
+    const float size = ::fabs(x), z = size * size;
+    const float c[] = {1.0f, 0.33334085f, 0.199403841f, 0.157787467f};
+    const float far = 0.5f * log_2 * __log2f(size > 1.0f ? -1.0f : __fdividef(1.0f + size, 1.0f - size));
+    return ::copysign(size < 0.25f ? size * polynomial(z, c) : far, x);
+}
+__device__ inline float cbrt(float x) { return ::copysign(exp2_of(__log2f(::fabs(x)) * 0.333333333f), x); }
+
+__device__ inline float power(float x, float y) {
+    const float size = ::fabs(x);
+    const bool tiny = size < 1.17549435e-38f;
+    const int bits = __float_as_int(tiny ? size * 16777216.0f : size), moved = bits - 0x3f3504f3; // sqrt(1/2)
+    const float f = __int_as_float((moved & 0x7fffff) + 0x3f3504f3) - 1.0f, s = __fdividef(f, 2.0f + f), z = s * s;
+    const float c[] = {0.333333425f, 0.199943903f, 0.147899747f}; // (atanh(s) / s - 1) / z
+    const float log = ::fma(2 * turns, ::fma(z * s, polynomial(z, c), s), static_cast<float>((moved >> 23) - (tiny ? 24 : 0)));
+    return near::power_of(exp2_of(log * y), x, y);
+}
+__device__ inline float arctan2(float y, float x) {
+    const float up = ::fabs(y), along = ::fabs(x);
+    const bool steep = up > along;
+    const float far = steep ? up : along, close = steep ? along : up;
+    // A quotient's divisor is to have a reciprocal.
+    const float scale = far > 1e30f ? 1e-30f : far < 1e-30f ? 1e30f : 1.0f, same = far == 0.0f ? 0.0f : 1.0f;
+    const float q = close == far ? same : __fdividef(close * scale, far * scale), z = q * q;
+    const float c[] = {0.999999226f, -0.33325678f, 0.198720403f, -0.134478641f, 0.083126453f, -0.0363604309f, 0.00764835393f};
+    const float flat = q * polynomial(z, c), first = steep ? near::Quarter<float>::value - flat : flat;
+    const float angle = __float_as_int(x) < 0 ? 2 * near::Quarter<float>::value - first : first;
+    return x != x || y != y ? x + y : ::copysign(angle, y);
+}
+#endif
+
+} // namespace narrow
+} // namespace quern
