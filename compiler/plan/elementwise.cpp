@@ -147,8 +147,8 @@ int choose_lanes(const Nest& nest, const PlanRequest& request, const Elementwise
     // 16 bytes of the smallest type, but no more than 32 of the largest, nor than 16 of what is
     // stored, as past that a warp's stores leave gaps, unless loads would have less than 8.
     const std::uint32_t fit = std::max(16 / stored, 8 / smallest);
-    const int wanted = static_cast<int>(
-        std::max(16 / largest, std::min({16 / smallest, 32 / largest, fit})));
+    const int wanted =
+        static_cast<int>(std::max(16 / largest, std::min({16 / smallest, 32 / largest, fit})));
     const std::int64_t inner = nest.extent[nest.ndim - 1];
     int lanes = wanted;
     while (lanes > 1 && (nest.ndim > 1 && inner < 2 * lanes))
