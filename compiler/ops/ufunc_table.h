@@ -66,8 +66,7 @@ struct UfuncRow {
     Ufunc id;
     std::string_view name, loops;
     // Of a, b and c as the loop has them, two-byte floats in float and with narrow.cuh's functions
-    // for ufunc.cuh's; with two results a statement
-    // that sets r and s.
+    // for ufunc.cuh's; with two results a statement that sets r and s.
     std::string_view expression;
     Identity identity;
     // Its elements may be joined in any grouping; none: one by one, in order.

@@ -163,7 +163,7 @@ py::array host_array(const py::object& value, const Wanted& wanted) {
     if (wanted.ndmin > 0)
         options["ndmin"] = wanted.ndmin;
     options["copy"] = py::none();
-    return make(host_values(value), **options).cast<py::array>();
+    return make(is_list(value) ? host_values(value) : value, **options).cast<py::array>();
 }
 
 py::object from_host(const py::object& value, const Wanted& wanted) {

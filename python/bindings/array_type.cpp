@@ -48,22 +48,22 @@ PyObject* finalized(PyObject* made, PyObject* origin) noexcept {
     return made;
 }
 
-// An array from `address` on, which has room for `room` bytes and `before` in front of them. Throws
-// ValueError where it would reach past either end.
-Array lay_over(const BufferPtr& buffer, std::uint64_t address, std::int64_t before,
-               std::int64_t room, DType element, const Dims& shape, Dims strides) {
+// An array from `address` on, in memory from `first` to `last`. Throws ValueError where it would
+// leave that.
+Array lay_over(const BufferPtr& buffer, std::uint64_t address, std::uint64_t first,
+               std::uint64_t last, DType element, const Dims& shape, Dims strides) {
     if (strides.size() != shape.size())
         throw ValueError(
             join("strides has ", strides.size(), " entries, shape has ", shape.size()));
-    const bool empty = checked_size(shape, bytes_of(element)) == 0;
-    std::int64_t low = 0, high = static_cast<std::int64_t>(bytes_of(element));
-    for (int d = 0; d < shape.size(); ++d)
-        (strides[d] < 0 ? low : high) += strides[d] * std::max<std::int64_t>(shape[d] - 1, 0);
-    if (!empty && (before + low < 0 || high > room))
+    static_cast<void>(checked_size(shape, bytes_of(element)));
+    Array made(buffer, address, element, shape, std::move(strides));
+    const ByteBounds bounds = byte_bounds(made);
+    const bool turned = bounds.low > address || bounds.high < address; // beyond all addresses
+    if (made.size() > 0 && (turned || bounds.low < first || bounds.high > last))
         throw ValueError(join("an array of shape ", format_shape(shape), ", strides ",
-                              format_shape(strides), " and dtype ", row(element).name,
-                              " reaches past the ", room, " bytes that it has"));
-    return {buffer, address, element, shape, std::move(strides)};
+                              format_shape(made.strides()), " and dtype ", row(element).name,
+                              " reaches past the ", last - address, " bytes that it has"));
+    return made;
 }
 
 Array over_memory(py::handle memptr, DType element, const Dims& shape, py::handle strides,
@@ -72,9 +72,9 @@ Array over_memory(py::handle memptr, DType element, const Dims& shape, py::handl
         throw TypeError(join("memptr must be a MemoryPointer, not ",
                              py::str(py::type::of(memptr)).cast<std::string>()));
     const auto& place = py::cast<const MemoryPointer&>(memptr);
-    const auto before = static_cast<std::int64_t>(place.address - place.buffer->address());
-    return lay_over(place.buffer, place.address, before,
-                    static_cast<std::int64_t>(place.buffer->bytes()) - before, element, shape,
+    const std::uint64_t first = place.buffer->address();
+    return lay_over(place.buffer, place.address, first, first + place.buffer->bytes(), element,
+                    shape,
                     strides.is_none() ? dense_strides(shape, bytes_of(element), layout)
                                       : to_dims(strides, "strides"));
 }
@@ -85,8 +85,9 @@ Array in_new_memory(DType element, const Dims& shape, py::handle strides, Order 
     Array made = Array::empty(device, element, shape, current_stream(device), layout);
     if (strides.is_none())
         return made;
-    return lay_over(made.buffer(), made.address(), 0, made.nbytes(), element, shape,
-                    to_dims(strides, "strides"));
+    const std::uint64_t first = made.address();
+    return lay_over(made.buffer(), first, first, first + static_cast<std::uint64_t>(made.nbytes()),
+                    element, shape, to_dims(strides, "strides"));
 }
 
 // ndarray(shape, dtype=float, memptr=None, strides=None, order='C'): uninitialised, as in NumPy and

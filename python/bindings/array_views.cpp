@@ -227,6 +227,16 @@ void add_functions(py::module_& module) {
             return &a.device() == &b.device() && may_share_memory(a, b);
         },
         py::arg("a"), py::arg("b"), "Whether the bytes that two arrays span overlap.");
+    module.def(
+        "byte_bounds",
+        [](const Array& a) {
+            const ByteBounds bounds = byte_bounds(a);
+            return py::make_tuple(bounds.low, bounds.high);
+        },
+        py::arg("a"),
+        "Addresses of the first byte of an array's elements, and of the byte behind the last.\n\n"
+        "Between them other bytes may lie, where the array is not contiguous.\n"
+        "Source: NumPy, `numpy.lib.array_utils.byte_bounds`.");
 }
 
 } // namespace

@@ -11,7 +11,7 @@ from quern import _core
 from quern._core import ElementwiseKernel, ReductionKernel
 from quern._creation import asarray, full
 from quern._elementwise import written
-from quern._operands import as_array, ufuncs
+from quern._operands import as_array, normalize_axis_tuple, ufuncs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Axis = int | tuple[int, ...] | None
 
-__all__ = ["average", "variance_about"]
+__all__ = ["average", "laid_along", "spread_about"]
 
 _PAIR = """
 template <class T> struct WeightedSum {
@@ -54,6 +54,25 @@ def _weighted(result: str) -> ReductionKernel:
     )
 
 
+def laid_along(a: ndarray, given: Any, axes: tuple[int, ...] | None) -> ndarray:
+    """Weights on the device of `a` that broadcast with it: of its shape, or as long as its `axes`, in their order.
+
+    Raises: TypeError for weights of another shape without axes, ValueError for lengths that do not fit.
+    """
+    weights = asarray(given, device=a.device)
+    if weights.shape == a.shape:
+        return weights
+    if axes is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if weights.shape != tuple(a.shape[d] for d in axes):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    order = sorted(range(len(axes)), key=lambda k: axes[k])
+    extents = tuple(n if d in axes else 1 for d, n in enumerate(a.shape))
+    return weights.transpose(order).reshape(extents)
+
+
 def average(
     a: Any,
     axis: Axis = None,
@@ -76,29 +95,17 @@ def average(
             return result
         count = a.size // result.size if result.size else 0
         return result, full(result.shape, count, result.dtype)
-    weights = asarray(weights, device=a.device)
+    axes = None if axis is None else normalize_axis_tuple(axis, a.ndim, "axis")
+    weights = laid_along(a, weights, axes)
     dtype = np.result_type(a.dtype, weights.dtype, *(["f8"] if a.dtype.kind in "biu" else []))
-    if weights.shape != a.shape:
-        if axis is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        axes = (axis,) if isinstance(axis, int) else tuple(axis)
-        axes = tuple(d + a.ndim if d < 0 else d for d in axes)
-        if weights.shape != tuple(a.shape[d] for d in axes):
-            raise ValueError(
-                "Shape of weights must be consistent with shape of a along specified axis."
-            )
-        order = sorted(range(len(axes)), key=lambda k: axes[k])
-        shape = [1] * a.ndim
-        for d in axes:
-            shape[d] = a.shape[d]
-        weights = weights.transpose(order).reshape(tuple(shape))
     found, total = _weighted(dtype.name)(a, weights, axis=axis, keepdims=keepdims)
     if bool(_core.reduce("any", total == 0)):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     return (found, total) if returned else found
 
 
-def variance_about(
+def spread_about(
+    name: str,
     a: Any,
     mean: Any,
     axis: Axis,
@@ -107,18 +114,15 @@ def variance_about(
     ddof: float,
     keepdims: bool,
     where: Any,
-    *,
-    root: bool,
-    skip_nan: bool,
 ) -> ndarray:
-    """`var` (`std` with `root`) of `a` about `mean`, which broadcasts with it: one pass over the differences."""
+    """The `var`, `std`, `nanvar` or `nanstd` of `a` about `mean`, which broadcasts with it."""
     a = as_array(a)
     mean = asarray(mean, device=a.device)
     wanted = np.dtype(dtype if dtype is not None else "f8" if a.dtype.kind in "biu" else a.dtype)
     result = np.empty(0, wanted).real.dtype
     wide = np.result_type(result, np.float32)
     distance = ufuncs["absolute"](ufuncs["subtract"](a, mean, dtype=np.result_type(wanted, wide)))
-    if skip_nan:
+    if name.startswith("nan"):
         known = ufuncs["equal"](a, a)
         where = ufuncs["logical_and"](known, where)
         distance = ufuncs["where"](known, distance, 0.0)
@@ -126,7 +130,7 @@ def variance_about(
     weights = where if isinstance(where, _core.ndarray) else full((), where, device=a.device)
     found, count = _weighted(wide.name)(squares, weights, axis=axis, keepdims=keepdims)
     found *= count / ufuncs["maximum"](count - ddof, 0)
-    if root:
+    if name.endswith("std"):
         ufuncs["sqrt"](found, found)
     found = found.astype(result, copy=False)
     return found if out is None else written(found, out)

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from quern import _core
-from quern._averages import variance_about
+from quern._averages import spread_about
 from quern._core import _allow_atomic_joins
 from quern._operands import as_array, ufuncs
 
@@ -209,12 +209,25 @@ def mean(
     return _reduce("mean", a, axis, dtype, out, keepdims, None, where)
 
 
-def _freedom(ddof: float, correction: float | None) -> float:
-    if correction is None:
-        return ddof
-    if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
-    return correction
+def _spread(
+    name: str,
+    a: object,
+    axis: Axis,
+    dtype: npt.DTypeLike | None,
+    out: ndarray | None,
+    ddof: float,
+    keepdims: bool,
+    where: ndarray | bool,
+    correction: float | None,
+    mean: Any,
+) -> ndarray:
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if mean is None:
+        return _reduce(name, a, axis, dtype, out, keepdims, None, where, ddof)
+    return spread_about(name, a, mean, axis, dtype, out, ddof, keepdims, where)
 
 
 def var(
@@ -234,12 +247,7 @@ def var(
     The divisor is the number of elements less `ddof` (or `correction`). With `mean`, which broadcasts with `a`, the
     differences are those from it. Real for complex arrays. Source: numpy.var.
     """
-    ddof = _freedom(ddof, correction)
-    if mean is not None:
-        return variance_about(
-            a, mean, axis, dtype, out, ddof, keepdims, where, root=False, skip_nan=False
-        )
-    return _reduce("var", a, axis, dtype, out, keepdims, None, where, ddof)
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, correction, mean)
 
 
 def std(
@@ -255,12 +263,7 @@ def std(
     mean: Any = None,
 ) -> ndarray:
     """Standard deviation: the square root of `var`. Source: numpy.std."""
-    ddof = _freedom(ddof, correction)
-    if mean is not None:
-        return variance_about(
-            a, mean, axis, dtype, out, ddof, keepdims, where, root=True, skip_nan=False
-        )
-    return _reduce("std", a, axis, dtype, out, keepdims, None, where, ddof)
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, correction, mean)
 
 
 def nansum(
@@ -374,12 +377,7 @@ def nanvar(
     mean: Any = None,
 ) -> ndarray:
     """`var` of what is not NaN. Source: numpy.nanvar."""
-    ddof = _freedom(ddof, correction)
-    if mean is not None:
-        return variance_about(
-            a, mean, axis, dtype, out, ddof, keepdims, where, root=False, skip_nan=True
-        )
-    return _reduce("nanvar", a, axis, dtype, out, keepdims, None, where, ddof)
+    return _spread("nanvar", a, axis, dtype, out, ddof, keepdims, where, correction, mean)
 
 
 def nanstd(
@@ -395,9 +393,4 @@ def nanstd(
     mean: Any = None,
 ) -> ndarray:
     """`std` of what is not NaN. Source: numpy.nanstd."""
-    ddof = _freedom(ddof, correction)
-    if mean is not None:
-        return variance_about(
-            a, mean, axis, dtype, out, ddof, keepdims, where, root=True, skip_nan=True
-        )
-    return _reduce("nanstd", a, axis, dtype, out, keepdims, None, where, ddof)
+    return _spread("nanstd", a, axis, dtype, out, ddof, keepdims, where, correction, mean)

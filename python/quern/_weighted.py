@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
+from quern._averages import laid_along
 from quern._core import ElementwiseKernel, ReductionKernel, ndarray, ufuncs
 from quern._creation import asarray, empty, full
 from quern._elementwise import written
+from quern._operands import normalize_axis_tuple
 from quern._reductions import any as any_of
 from quern._reductions import count_nonzero
 
@@ -55,24 +55,6 @@ def _kernels() -> tuple[ReductionKernel, ElementwiseKernel, ElementwiseKernel]:
     return weigh, halve, value
 
 
-def _broadcast_weights(a: ndarray, given: Any, axes: tuple[int, ...] | None) -> ndarray:
-    weights = asarray(given, device=a.device)
-    if weights.shape != a.shape:
-        if axes is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        if weights.shape != tuple(a.shape[d] for d in axes):
-            raise ValueError(
-                "Shape of weights must be consistent with shape of a along specified axis."
-            )
-        order = sorted(range(len(axes)), key=lambda k: axes[k])
-        extents = tuple(n if d in axes else 1 for d, n in enumerate(a.shape))
-        weights = weights.transpose(order).reshape(extents)
-    weights = weights.astype("f8")
-    if any_of(ufuncs["less"](weights, 0.0)):
-        raise ValueError("Weights must be non-negative.")
-    return weights
-
-
 def weighted_quantiles(
     a: ndarray,
     parts: Any,
@@ -84,8 +66,10 @@ def weighted_quantiles(
 ) -> ndarray:
     """What `quantile(a, parts, axis, out, method="inverted_cdf", keepdims=keepdims, weights=given)` returns."""
     weigh, halve, value = _kernels()
-    axes = None if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, a.ndim, "axis")
-    weights = _broadcast_weights(a, given, axes)
+    axes = None if axis is None else normalize_axis_tuple(axis, a.ndim, "axis")
+    weights = laid_along(a, given, axes).astype("f8")
+    if any_of(ufuncs["less"](weights, 0.0)):
+        raise ValueError("Weights must be non-negative.")
     if parts.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     if a.size == 0:

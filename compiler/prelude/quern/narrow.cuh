@@ -128,12 +128,10 @@ __device__ inline float atanh(float x) {
 __device__ inline float cbrt(float x) { return ::copysign(exp2_of(__log2f(::fabs(x)) * 0.333333333f), x); }
 
 __device__ inline float power(float x, float y) {
-    const float size = ::fabs(x);
-    const bool tiny = size < 1.17549435e-38f;
-    const int bits = __float_as_int(tiny ? size * 16777216.0f : size), moved = bits - 0x3f3504f3; // sqrt(1/2)
-    const float f = __int_as_float((moved & 0x7fffff) + 0x3f3504f3) - 1.0f, s = __fdividef(f, 2.0f + f), z = s * s;
+    const near::PowerParts parts(::fabs(x));
+    const float f = parts.m - 1.0f, s = __fdividef(f, 2.0f + f), z = s * s;
     const float c[] = {0.333333425f, 0.199943903f, 0.147899747f}; // (atanh(s) / s - 1) / z
-    const float log = ::fma(2 * turns, ::fma(z * s, polynomial(z, c), s), static_cast<float>((moved >> 23) - (tiny ? 24 : 0)));
+    const float log = ::fma(2 * turns, ::fma(z * s, polynomial(z, c), s), parts.power());
     return near::power_of(exp2_of(log * y), x, y);
 }
 __device__ inline float arctan2(float y, float x) {

@@ -5,17 +5,26 @@
 namespace quern {
 namespace near {
 
+// x = 2^power * m, x > 0, m from sqrt(1/2) to sqrt(2).
+struct PowerParts {
+    bool tiny;
+    int moved;
+    float m;
+    __device__ explicit PowerParts(float x)
+        : tiny(x < 1.17549435e-38f), moved(__float_as_int(tiny ? x * 16777216.0f : x) - 0x3f3504f3), // sqrt(1/2)
+          m(__int_as_float((moved & 0x7fffff) + 0x3f3504f3)) {}
+    __device__ float power() const { return static_cast<float>((moved >> 23) - (tiny ? 24 : 0)); }
+};
 // log2 of a positive number as the sum of two, 36 bits of it: of what is left by the nearest of 3/4, 1 and 5/4.
 struct Log2Parts {
     float head, rest;
     __device__ explicit Log2Parts(float x) {
-        const bool tiny = x < 1.17549435e-38f;
-        const int bits = __float_as_int(tiny ? x * 16777216.0f : x), moved = bits - 0x3f3504f3; // sqrt(1/2)
-        const float m = __int_as_float((moved & 0x7fffff) + 0x3f3504f3);
+        const PowerParts parts(x);
+        const float m = parts.m;
         const bool low = m < 0.8660254f, high = m > 1.1180340f;
         const float c = low ? 0.75f : high ? 1.25f : 1.0f, log_c = low ? -0.4150390625f : high ? 0.3218994140625f : 0.0f;
         const float log_c_rest = low ? 1.56322116e-6f : high ? 2.86808249e-5f : 0.0f;
-        const float whole = static_cast<float>((moved >> 23) - (tiny ? 24 : 0)) + log_c; // exact
+        const float whole = parts.power() + log_c; // exact
         // (s + lost) * below = f
         const float f = m - c, below = m + c, below_rest = m - (below - c), inverse = __fdividef(1.0f, below), s = f * inverse;
         const float lost = ::fma(-s, below_rest, ::fma(-s, below, f)) * inverse, z = s * s;

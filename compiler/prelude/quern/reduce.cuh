@@ -120,7 +120,6 @@ template <class T> struct NarrowVector { static const int size = sizeof(T) < 16 
 #ifdef QUERN_HAS_COMPLEX
 template <class T> struct NarrowVector<complex<T>> : NarrowVector<T> {};
 #endif
-template <class T> constexpr int narrow_vector() { return NarrowVector<T>::size; }
 
 // Independent accumulators of one row, side by side in vectors, each for every count-th element; `dense(k)` is the k-th of the
 // line. Sums are rounded less where four elements meet first; exact joins take memory in its order, which it likes best.
@@ -134,7 +133,7 @@ template <class T, int count, int step, bool exact> struct Lanes {
     }
     __device__ void in_any_order(bool) {}
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
-        each_lane<count, step, exact ? 1 : 4, narrow_vector<T>()>(
+        each_lane<count, step, exact ? 1 : 4, NarrowVector<T>::size>(
             from, stop, [&](int l, long long k) { values.put(l, join(values.get(l), dense(k))); },
             [&](int l, long long k) {
                 values.put(l, join(values.get(l), join(join(dense(k), dense(k + near)), join(dense(k + 2 * near), dense(k + 3 * near)))));
