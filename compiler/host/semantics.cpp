@@ -57,16 +57,23 @@ Value* to_integer(llvm::IRBuilder<>& build, llvm::CastInst& old) {
         llvm::ConstantFP::get(real, std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits)));
     auto* least =
         llvm::ConstantFP::get(real, is_signed ? -std::ldexp(1.0, static_cast<int>(bits - 1)) : 0.0);
-    if (is_signed && bits == 32 && real->getScalarType()->isDoubleTy()) { // which has both ends
-        auto* most = llvm::ConstantFP::get(real, std::ldexp(1.0, 31) - 1);
+    auto* above = build.CreateFCmpOGE(value, limit);
+    auto* none = build.CreateFCmpUNO(value, value);
+    if (is_signed && bits == 32) {
+        const bool is_double = real->getScalarType()->isDoubleTy(); // which has both ends
+        auto* most = llvm::ConstantFP::get(real, std::ldexp(1.0, 31) - (is_double ? 1 : 128));
         auto* kept = build.CreateSelect(build.CreateFCmpOGT(value, least), value, least); // NaN too
         kept = build.CreateSelect(build.CreateFCmpOLT(kept, most), kept, most);
-        auto* result = build.CreateFPToSI(kept, step);
+        Value* result = build.CreateFPToSI(kept, step);
+        if (!is_double) {
+            result = build.CreateSelect(
+                above, ConstantInt::get(step, llvm::APInt::getSignedMaxValue(bits)), result);
+            result = build.CreateSelect(none, ConstantInt::get(step, 0), result);
+        }
         return step == type ? result : build.CreateTrunc(result, type);
     }
     auto* below = build.CreateFCmpOLE(value, least);
-    auto* above = build.CreateFCmpOGE(value, limit);
-    auto* outside = build.CreateOr(build.CreateOr(below, above), build.CreateFCmpUNO(value, value));
+    auto* outside = build.CreateOr(build.CreateOr(below, above), none);
     auto* safe = build.CreateSelect(outside, llvm::ConstantFP::get(real, 0.0), value);
     Value* result =
         build.CreateCast(is_signed ? Instruction::FPToSI : Instruction::FPToUI, safe, step);
@@ -77,9 +84,8 @@ Value* to_integer(llvm::IRBuilder<>& build, llvm::CastInst& old) {
     result = build.CreateSelect(above, ConstantInt::get(step, most), result);
     result = build.CreateSelect(below, ConstantInt::get(step, lowest), result);
     if (width == 64 || (value->getType()->getScalarType()->isDoubleTy() && width >= 32))
-        result =
-            build.CreateSelect(build.CreateFCmpUNO(value, value),
-                               ConstantInt::get(type, llvm::APInt::getSignMask(width)), result);
+        result = build.CreateSelect(none, ConstantInt::get(type, llvm::APInt::getSignMask(width)),
+                                    result);
     return step == type ? result : build.CreateTrunc(result, type);
 }
 

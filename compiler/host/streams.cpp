@@ -1,6 +1,7 @@
 // Finds the loops by what an iteration does; see streams.h.
 #include "compiler/host/streams.h"
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
@@ -78,9 +79,39 @@ bool is_own_memory(const llvm::Value* address) {
            from->getParent()->getAttributes().hasParamAttr(from->getArgNo(), own_memory_mark);
 }
 
+// Whether elements lie apart, by as many bytes as are only known at run time.
+bool is_scattered(const Loop& loop, Instruction& access, llvm::ScalarEvolution& evolution) {
+    const auto* place = llvm::dyn_cast<llvm::SCEVAddRecExpr>(
+        evolution.getSCEV(llvm::getLoadStorePointerOperand(&access)));
+    return place && place->getLoop() == &loop &&
+           !llvm::isa<llvm::SCEVConstant>(place->getStepRecurrence(evolution));
+}
+
+// Divisions of a vector take as long as one.
+bool is_division(const Instruction& instruction) {
+    return instruction.getOpcode() == Instruction::FDiv || instruction.isIntDivRem() ||
+           instruction.getOpcode() == Instruction::FRem;
+}
+
+// Elements come from or go to places apart, and little is done on the way. The vectoriser would
+// have vectors of addresses, each taken out again.
+bool is_scatter(const Loop& loop, llvm::ScalarEvolution& evolution) {
+    int work = 0, scattered = 0;
+    for (auto* block : loop.blocks())
+        for (auto& instruction : *block) {
+            if (llvm::isa<llvm::CallBase>(instruction) || is_division(instruction))
+                return false;
+            work += is_work(instruction); // an address's product too
+            if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction))
+                scattered += is_scattered(loop, instruction, evolution);
+        }
+    return scattered > 0 && work <= 1 + 3 * scattered;
+}
+
 Kind kind_of(const Loop& loop, const llvm::TargetLibraryInfo& library) {
     constexpr int most = 4; // operations for each access to memory
     constexpr int few = 6;  // accesses: where there are more, the caches serve them
+    constexpr unsigned line_bits = 512;
     int accesses = 0, work = 0;
     bool writes = false, floats = false;
     for (const auto* block : loop.blocks())
@@ -94,6 +125,10 @@ Kind kind_of(const Loop& loop, const llvm::TargetLibraryInfo& library) {
             } else if (instruction.isAtomic()) {
                 return Kind::busy;
             } else if (const auto* address = llvm::getLoadStorePointerOperand(&instruction)) {
+                const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+                const llvm::Value* moved = store ? store->getValueOperand() : &instruction;
+                if (moved->getType()->getPrimitiveSizeInBits() >= line_bits)
+                    return Kind::busy; // has its vectors
                 accesses += !loop.isLoopInvariant(address);
                 writes |= llvm::isa<llvm::StoreInst>(instruction) && !is_own_memory(address);
             } else {
@@ -124,6 +159,8 @@ llvm::PreservedAnalyses NarrowStreams::run(llvm::Module& module,
                 busy |= kind == Kind::busy;
                 if (kind == Kind::stream)
                     streams.push_back(loop);
+                if (is_scatter(*loop, functions.getResult<llvm::ScalarEvolutionAnalysis>(function)))
+                    llvm::addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
             }
         if (busy || streams.empty())
             continue;

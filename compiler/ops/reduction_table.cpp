@@ -97,8 +97,7 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
         types.accumulator_bytes = 1;
         break;
     case ReductionTypes::place:
-        types.result =
-            op == Reduction::nanmax || op == Reduction::nanmin ? types.value : DType::int64;
+        types.result = DType::int64;
         types.accumulator = "quern::Placed<quern_value>";
         if (narrow)
             types.inner = "quern::Placed<quern_value, int>";

@@ -127,7 +127,7 @@ bool aligned(const Nest& nest, const PlanRequest& request, const ElementwiseLayo
 int choose_lanes(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout,
                  int& shift) {
     shift = 0;
-    std::uint32_t smallest = 16, largest = 1, stored = 1;
+    std::uint32_t smallest = 16, largest = 1, stored = 1, loaded = 0;
     bool any = false;
     for (int k = 0; k < nest.operands; ++k) {
         if (request.operands[k].place)
@@ -141,12 +141,15 @@ int choose_lanes(const Nest& nest, const PlanRequest& request, const Elementwise
         largest = std::max(largest, request.operands[k].item_bytes);
         if (request.operands[k].output)
             stored = std::max(stored, request.operands[k].item_bytes);
+        else
+            loaded += request.operands[k].item_bytes;
     }
     if (!any)
         return 1;
     // 16 bytes of the smallest type, but no more than 32 of the largest, nor than 16 of what is
-    // stored, as past that a warp's stores leave gaps, unless loads would have less than 8.
-    const std::uint32_t fit = std::max(16 / stored, 8 / smallest);
+    // stored, as past that a warp's stores leave gaps, unless all loads together would have less
+    // than 8.
+    const std::uint32_t fit = std::max(16 / stored, 8 / std::max(loaded, 1u));
     const int wanted =
         static_cast<int>(std::max(16 / largest, std::min({16 / smallest, 32 / largest, fit})));
     const std::int64_t inner = nest.extent[nest.ndim - 1];

@@ -35,12 +35,13 @@ std::uint32_t widest_item(const ReductionRequest& request) {
     return bytes;
 }
 
-// CPU: columns whose accumulators stay in the caches of a core, and whose rows are long enough to
-// be read ahead.
-std::int64_t tile_of(const ReductionRequest& request) {
-    constexpr std::int64_t bytes = 32 * 1024;
+// CPU: columns whose accumulators stay in the caches of a core, the second one's where tiles are
+// cut for all cores anyway, and whose rows are long enough to be read ahead.
+std::int64_t tile_of(const ReductionRequest& request, bool runs) {
+    constexpr std::int64_t least = 512, most = 32768; // columns
+    const std::int64_t bytes = (runs ? 32 : 128) * 1024;
     return std::clamp<std::int64_t>(bytes / std::bit_ceil(std::max(request.accumulator_bytes, 1u)),
-                                    512, bytes);
+                                    least, most);
 }
 
 // CPU: rows of columns that are read side by side, so that they meet before the sums do. Rows of
@@ -131,7 +132,7 @@ Runs runs_of(const KeptNest& nest, const ReductionRequest& request) {
             return Runs::none;
         bytes = std::max(bytes, std::abs(nest.stride[k][across]));
     }
-    if (bytes < brief && run <= tile_of(request) / 2)
+    if (bytes < brief && run <= tile_of(request, true) / 2)
         return nest.count(nest.kept, inner) < least ? Runs::none : Runs::columns;
     return bytes <= near ? Runs::folded : Runs::none;
 }
@@ -159,7 +160,8 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         plan.steps = plan.reduced;
         layout.brief = plan.reduced <= 64;
     } else {
-        layout.tile = static_cast<std::uint16_t>(layout.folds ? 512 : tile_of(request));
+        layout.tile =
+            static_cast<std::uint16_t>(layout.folds ? 512 : tile_of(request, layout.runs));
         if (layout.folds)
             layout.lanes = lanes_along(request, layout, plan.run);
         plan.span = layout.folds ? folded_together(nest, request, plan) * plan.run

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from quern import _core
-from quern._core import ndarray
+from quern._core import ElementwiseKernel, ndarray
 from quern._creation import arange, asarray, empty, full
 from quern._manipulation import broadcast_shapes, broadcast_to
 from quern._operands import safe_index
@@ -238,9 +239,49 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
     return diag_indices(arr.shape[0], arr.ndim)
 
 
-def _lower(n: int, m: int, k: int) -> ndarray:
-    mask: ndarray = _core.ufuncs["greater_equal"](arange(n)[:, None], arange(-k, m - k))
-    return mask
+# The `place`-th element on or below a diagonal: the first `tip` of them lie in rows of `start`, `start` + 1, ...
+# elements, the others in whole rows. Guesses in doubles are one off at most.
+_PLACE_IN_TRIANGLE = """
+    const long long twice = 2 * start - 1, rest = place - tip;
+    long long row = static_cast<long long>((sqrt(static_cast<double>(twice * twice + 8 * place)) - twice) * 0.5);
+    row -= row * (row + twice) / 2 > place;
+    row += (row + 1) * (row + 1 + twice) / 2 <= place;
+    long long whole = static_cast<long long>(static_cast<double>(rest) / width);
+    whole -= whole * width > rest;
+    whole += (whole + 1) * width <= rest;
+    const bool in_tip = rest < 0;
+    const long long row_there = first + (in_tip ? row : rows + whole);
+    const long long column_there = in_tip ? place - row * (row + twice) / 2 : rest - whole * width;
+"""
+
+
+@functools.cache
+def _triangle_kernel(upper: bool) -> ElementwiseKernel:
+    place, row, column = (
+        ("last - i", "height - 1 - row_there", "width - 1 - column_there")
+        if upper
+        else ("i", "row_there", "column_there")
+    )
+    return _core.ElementwiseKernel(
+        "int64 height, int64 width, int64 first, int64 start, int64 rows, int64 tip, int64 last",
+        "int64 row_index, int64 column_index",
+        f"const long long place = {place};{_PLACE_IN_TRIANGLE}row_index = {row}; column_index = {column};",
+        f"quern_tri{'u' if upper else 'l'}_indices",
+    )
+
+
+def _triangle(n: int, m: int, k: int, *, upper: bool) -> tuple[ndarray, ...]:
+    """Indices of what lies on and below the `k`-th diagonal; with `upper`, of that turned by half a turn."""
+    n, m = max(n, 0), max(m, 0)
+    first = max(0, -k)  # row with an element
+    start = min(m, first + k + 1)
+    rows = max(0, min(n - first, m - start + 1)) if start > 0 else 0
+    tip = rows * start + rows * (rows - 1) // 2
+    size = tip + max(0, n - first - rows) * m
+    found = empty(size, np.int64), empty(size, np.int64)
+    if size:
+        _triangle_kernel(upper)(n, m, first, start, rows, tip, size - 1, *found)
+    return found
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
@@ -248,7 +289,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
 
     Source: NumPy, `numpy.tril_indices`.
     """
-    return _lower(n, n if m is None else m, k).nonzero()
+    return _triangle(n, n if m is None else m, k, upper=False)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
@@ -256,7 +297,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
 
     Source: NumPy, `numpy.triu_indices`.
     """
-    return (~_lower(n, n if m is None else m, k - 1)).nonzero()
+    m = n if m is None else m
+    return _triangle(n, m, m - n - k, upper=True)
 
 
 def tril_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ...]:

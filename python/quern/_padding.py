@@ -44,6 +44,8 @@ def _pairs(value: Any, ndim: int, as_index: bool = False) -> list[Pair]:
     """One (before, after) per axis, out of a scalar, a pair, or pairs."""
     if value is None:
         return [(None, None)] * ndim
+    if type(value) in (int, float) and not as_index:
+        return [(value, value)] * ndim
     values = host_array(value)
     if as_index:
         values = np.round(values).astype(np.intp, copy=False)
@@ -54,6 +56,8 @@ def _pairs(value: Any, ndim: int, as_index: bool = False) -> list[Pair]:
 
 
 def _widths(pad_width: Any, ndim: int) -> list[Pair]:
+    if type(pad_width) is int and pad_width >= 0:
+        return [(pad_width, pad_width)] * ndim
     if isinstance(pad_width, dict):
         rows = [(0, 0)] * ndim
         for axis, width in pad_width.items():

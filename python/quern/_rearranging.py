@@ -244,13 +244,16 @@ def roll(a: object, shift: Any, axis: Any = None) -> ndarray:
     source = as_array(a)
     if axis is None:
         return roll(source.ravel(), shift, 0).reshape(source.shape)
-    axes = normalize_axis_tuple(axis, source.ndim, allow_duplicate=True)
-    shifts = host_array(shift)
-    if shifts.ndim > 1 or np.ndim(axis) > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     totals = dict.fromkeys(range(source.ndim), 0)
-    for by, along in zip(*np.broadcast_arrays(np.atleast_1d(shifts), axes), strict=True):
-        totals[int(along)] += int(by)
+    if type(shift) is int and type(axis) is int:
+        totals[normalize_axis_index(axis, source.ndim)] = shift
+    else:
+        axes = normalize_axis_tuple(axis, source.ndim, allow_duplicate=True)
+        shifts = host_array(shift)
+        if shifts.ndim > 1 or np.ndim(axis) > 1:
+            raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        for by, along in zip(*np.broadcast_arrays(np.atleast_1d(shifts), axes), strict=True):
+            totals[int(along)] += int(by)
     result = _core.empty_like(source)
     if result.size == 0:
         return result
@@ -277,6 +280,10 @@ def tile(A: object, reps: Any) -> ndarray:
     Source: NumPy, `numpy.tile`.
     """
     a = as_array(A)
+    if type(reps) is int and a.ndim == 1 and a.nbytes >= _SHORT // 2 and reps > 0:
+        lines = empty((reps, a.size), a.dtype, device=a.device)
+        lines[...] = a
+        return lines.reshape(-1)
     listed = isinstance(reps, (tuple, list, np.ndarray, _core.ndarray))
     times = tuple(map(safe_index, host_array(reps) if listed else (reps,)))
     ndim = max(a.ndim, len(times))
@@ -286,9 +293,10 @@ def tile(A: object, reps: Any) -> ndarray:
     result = empty(shape, a.dtype, device=a.device)
     if result.size:
         a = a.reshape(extents)
-        if ndim and a.size == extents[-1] <= _SHORT // 2 and times[-1] > 2 * _SHORT // extents[-1]:
+        short = _SHORT // a.dtype.itemsize
+        if ndim and a.size == extents[-1] <= short // 2 and times[-1] > 2 * short // extents[-1]:
             # A short line first becomes a longer one, so that what is copied over and over are long runs.
-            block = _SHORT // extents[-1]
+            block = short // extents[-1]
             whole, left = divmod(times[-1], block)
             longer = tile(a, block)
             run = block * extents[-1]
@@ -303,7 +311,7 @@ def tile(A: object, reps: Any) -> ndarray:
     return result
 
 
-_SHORT = 4096  # elements of a run from which its copies are as fast as they get
+_SHORT = 1024  # bytes of a run from which its copies are as fast as they get
 
 
 def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
@@ -358,7 +366,8 @@ def _repeat_kernel() -> ElementwiseKernel:
     return _core.ElementwiseKernel(
         "T x, int64 times",
         "raw T y",
-        "for (long long k = 0; k < times; ++k) y[i * times + k] = x",
+        "if (times == 2) { y[i * 2] = x; y[i * 2 + 1] = x; }"  # vectors of pairs
+        " else for (long long k = 0; k < times; ++k) y[i * times + k] = x",
         "quern_repeat",
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quern import _core
 from quern._averages import spread_about
 from quern._core import _allow_atomic_joins
-from quern._operands import as_array, ufuncs
+from quern._operands import as_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -292,24 +292,6 @@ def nanprod(
     return _reduce("nanprod", a, axis, dtype, out, keepdims, initial, where)
 
 
-def _nan_extremum(
-    name: str,
-    a: object,
-    axis: Axis,
-    out: ndarray | None,
-    keepdims: bool,
-    initial: Number | None,
-    where: ndarray | bool,
-) -> ndarray:
-    if initial is None and where is True:
-        return _reduce(f"nan{name}", a, axis, None, out, keepdims)
-    values = as_array(a)
-    if initial is not None and values.dtype.kind not in "biu":
-        known = ufuncs["equal"](values, values)
-        where = known if where is True else ufuncs["logical_and"](known, as_array(where))
-    return _reduce(name, values, axis, None, out, keepdims, initial, where)
-
-
 def nanmax(
     a: Any,
     axis: Axis = None,
@@ -319,7 +301,7 @@ def nanmax(
     where: ndarray | bool = True,
 ) -> ndarray:
     """`max` of what is not NaN; NaN where nothing else is, or `initial`. Source: numpy.nanmax."""
-    return _nan_extremum("max", a, axis, out, keepdims, initial, where)
+    return _reduce("fmax", a, axis, None, out, keepdims, initial, where)
 
 
 def nanmin(
@@ -331,7 +313,7 @@ def nanmin(
     where: ndarray | bool = True,
 ) -> ndarray:
     """`min` of what is not NaN; NaN where nothing else is, or `initial`. Source: numpy.nanmin."""
-    return _nan_extremum("min", a, axis, out, keepdims, initial, where)
+    return _reduce("fmin", a, axis, None, out, keepdims, initial, where)
 
 
 def nanargmax(

@@ -159,10 +159,10 @@ Reduction simpler(Reduction op, const Array& array, const ReduceCall& call) {
     case Reduction::nanargmin:
         return Reduction::argmin;
     case Reduction::max:
-    case Reduction::nanmax:
+    case Reduction::fmax:
         return plain ? Reduction::any : Reduction::max;
     case Reduction::min:
-    case Reduction::nanmin:
+    case Reduction::fmin:
         return plain ? Reduction::all : Reduction::min;
     default:
         return op;

@@ -59,19 +59,41 @@ struct Binner {
         return at < bins ? at : bins - 1;
     }
 #endif
+    __device__ bool is_in(QUERN_T1 x) const { return (x >= edges[0]) & (x <= edges[bins]); } // NaN is not
+    // Within one bin of where it is, unless bins are as narrow as what edges are rounded by.
+    __device__ int near(QUERN_T1 x) const {
+        const double guess = (convert<double>(x) - convert<double>(edges[0])) * scale, last = static_cast<double>(bins - 1);
+        int at = static_cast<int>(guess > 0 ? guess < last ? guess : last : 0.0);
+        at -= (at > 0) & (x < edges[at]);
+        return at + ((at + 1 < bins) & (x >= edges[at + 1]));
+    }
+    __device__ bool is_there(QUERN_T1 x, int at) const { return (x >= edges[at]) & ((at + 1 == bins) | (x < edges[at + 1])); }
     __device__ long long guessed(QUERN_T1 x) const {
-        if (!(x >= edges[0] && x <= edges[bins])) return -1;
-        const double guess = (convert<double>(x) - convert<double>(edges[0])) * scale;
-        long long at = guess < static_cast<double>(bins) ? static_cast<long long>(guess) : bins - 1;
+        if (!is_in(x)) return -1;
+        long long at = near(x);
         while (at > 0 && x < edges[at]) --at;
         while (at + 1 < bins && x >= edges[at + 1]) ++at;
         return at;
+    }
+    template <int lanes> __device__ void guess(const QUERN_T1 (&x)[lanes], long long* found) const {
+#if !QUERN_COUNT_THREADS
+        bool lost = false;
+        QUERN_INDEPENDENT
+        for (int l = 0; l < lanes; ++l) {
+            const int at = near(x[l]);
+            const bool in = is_in(x[l]);
+            lost |= in & !is_there(x[l], at);
+            found[l] = in ? at : -1;
+        }
+        if (!lost) return;
+#endif
+        for (int l = 0; l < lanes; ++l) found[l] = guessed(x[l]);
     }
     template <int lanes> __device__ void bin(const QUERN_T0* values, long long* found) const {
         QUERN_T1 x[lanes];
         for (int l = 0; l < lanes; ++l) x[l] = convert<QUERN_T1>(values[l]);
         if (scale > 0) {
-            for (int l = 0; l < lanes; ++l) found[l] = guessed(x[l]);
+            guess(x, found);
             return;
         }
 #if !QUERN_COUNT_THREADS
@@ -177,7 +199,11 @@ extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* tables)
     const quern::Binner binner = {edges, bins, scale};
     unsigned long long* const own = tables + blockIdx.x * bins;
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
-    quern::each_bin(binner, x, begin, end, [=](long long, long long bin) { ++own[bin]; });
+    constexpr int few = 256, tables_of_few = 4; // neighbours in different tables: an addition waits for that before it
+    if (bins > few) return quern::each_bin(binner, x, begin, end, [=](long long, long long bin) { ++own[bin]; });
+    unsigned long long apart[tables_of_few][few] = {};
+    quern::each_bin(binner, x, begin, end, [&](long long k, long long bin) { ++apart[k % tables_of_few][bin]; });
+    for (int k = 0; k < bins; ++k) own[k] = apart[0][k] + apart[1][k] + apart[2][k] + apart[3][k];
 }
 #endif
 

@@ -76,16 +76,26 @@ template <class T, int extent> struct TilePlaces {
 };
 
 #ifdef __QUERN_HOST__
-// Long rows go by the instruction that moves bytes, which reads nothing of what it writes over; where `to` lies a little
-// behind `from` in its page that takes ten times as long.
+// Rows go by whole lines of the caches where they go to; what was moved already may be moved again.
+typedef unsigned char Line __attribute__((ext_vector_type(64)));
+__device__ inline void move_line(char* to, const char* from) {
+    Line line;
+    memcpy(&line, from, sizeof line);
+    memcpy(to, &line, sizeof line);
+}
 template <class T> __device__ inline void move_row(T* to, const T* from, quern_int64 begin, quern_int64 end) {
-    const size_t apart = (reinterpret_cast<size_t>(to) - reinterpret_cast<size_t>(from)) % 4096;
-    if (end - begin >= static_cast<quern_int64>(1024 / sizeof(T)) && (apart == 0 || apart >= 256)) {
-        memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(T));
+    constexpr quern_int64 width = sizeof(Line);
+    const quern_int64 bytes = (end - begin) * static_cast<quern_int64>(sizeof(T)), last = bytes - width;
+    char* const target = reinterpret_cast<char*>(to + begin);
+    const char* const source = reinterpret_cast<const char*>(from + begin);
+    if (bytes < 16 * width) // of a tile: what the next one writes
+        for (quern_int64 k = bytes; k < 2 * bytes; k += width) __builtin_prefetch(target + k, 1);
+    if (last >= 0) {
+        move_line(target, source);
+        for (quern_int64 k = -reinterpret_cast<quern_int64>(target) & (width - 1); k < last; k += width) move_line(target + k, source + k);
+        move_line(target + last, source + last);
         return;
     }
-    // Of a tile: what the next one writes.
-    for (quern_int64 k = end; k < end + (end - begin); k += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(to + k, 1);
     QUERN_INDEPENDENT
     for (quern_int64 k = begin; k < end; ++k) to[k] = from[k];
 }

@@ -55,11 +55,17 @@ template <class T> struct LogOfTwo {
         rest = ::fma(r, first, start - value) + ::fma(r, first_rest, log2_rest_of_part(part.index));
     }
 };
-__device__ inline float log2(float x) {
-    const bool tiny = x < 1.17549435e-38f;
-    const LogOfTwo<float> log(tiny ? scaled_up(x) : x);
-    return log_ends(x, (tiny ? log.value - 25.0f : log.value) + log.rest);
+template <class T> __device__ inline T log2_of_part(T x, T more) { // of floats, at most 1.5 units off
+    const PartOf<T> part(x);
+    const T r = part.r, first = ::fma(r, ::fma(r, log2_tail(r), T(-0.5) * Binary<T>::turns), Binary<T>::turns);
+    return part.power + more + log2_of_part(part.index) + ::fma(r, first, log2_rest_of_part(part.index));
 }
+template <class T> __device__ inline T any_log2(T x) {
+    const bool tiny = x < two_to<T>(1 - Bits<T>::bias);
+    return log_ends(x, log2_of_part(tiny ? scaled_up(x) : x, tiny ? T(-Bits<T>::mantissa - 2) : T(0)));
+}
+QUERN_SELDOM_OF_ONE(log2, any_log2(x))
+__device__ inline float log2(float x) { return seldom_log2(log2_of_part(x, 0.0f), x, !is_positive_normal(x)); }
 // (2^f - 1 - f * ln(2)) / f^2 for |f| <= 1/2.
 __device__ inline double exp2_tail(double f) {
     const double c[] = {

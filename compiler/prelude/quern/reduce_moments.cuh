@@ -217,7 +217,9 @@ template <class X, int count, int step> struct Lanes<OfParts<X>, count, step, fa
 template <class T, class V, int most> struct Columns<Shifted<T, V>, most> {
     typedef Shifted<T, V> X;
     static const int passes = passes_of(static_cast<X*>(nullptr)), limit = passes > 1 ? 32 : 128;
-    T shift[most], sum[most], squares[most], taken[most];
+    static const int size = most + lines_apart<T, most>();
+    alignas(64) T shift[size];
+    T sum[size], squares[size], taken[size];
     __device__ void clear(long long count, const X&) {
         for (long long j = 0; j < count; ++j) shift[j] = __uint_as_float(0x7fc00000u), sum[j] = squares[j] = taken[j] = T(0);
     }

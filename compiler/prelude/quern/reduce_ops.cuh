@@ -52,6 +52,19 @@ template <class T> __device__ inline Span<T> widened(const Span<T>& a, const Spa
     return both;
 }
 
+#ifdef __QUERN_HOST__
+template <class T, int width> struct SideBySide<Span<T>, width> {
+    alignas(64) T low[width + lines_apart<T, width>()];
+    alignas(64) T high[width];
+    __device__ void put(long long l, const Span<T>& x) { low[l] = x.low, high[l] = x.high; }
+    __device__ Span<T> get(long long l) const {
+        Span<T> x;
+        x.low = low[l], x.high = high[l];
+        return x;
+    }
+};
+#endif
+
 // A sum over a count that is a number of the same kind.
 template <class T> __device__ inline T ratio(const T& sum, long long count) { return sum / static_cast<T>(count); }
 #ifdef QUERN_HAS_COMPLEX
@@ -102,31 +115,5 @@ template <class Whole, class Part> struct ByteProduct {
         return both;
     }
 };
-
-#if defined __QUERN_HOST__ && defined QUERN_HAS_COMPLEX
-// Real and imaginary parts apart, so that only what is read must be sorted into vectors.
-template <class T, int most> struct Columns<complex<T>, most> {
-    static const int limit = 128, passes = 1;
-    __device__ void again(long long) {}
-    T real[most], imag[most];
-    __device__ void clear(long long count, const complex<T>& identity) {
-        for (long long j = 0; j < count; ++j) real[j] = identity.real(), imag[j] = identity.imag();
-    }
-    template <class Join> __device__ void add(long long j, const complex<T>& x, const Join& join) { put(j, join(get(j), x)); }
-    template <class Join>
-    __device__ void add(long long j, const complex<T>& a, const complex<T>& b, const complex<T>& c, const complex<T>& d, const Join& join) {
-        put(j, join(get(j), join(join(a, b), join(c, d))));
-    }
-    template <class Join> __device__ void absorb(const Columns& other, long long count, const Join& join) {
-        QUERN_INDEPENDENT
-        for (long long j = 0; j < count; ++j) put(j, join(get(j), other.get(j)));
-    }
-    __device__ void put(long long j, const complex<T>& x) { real[j] = x.real(), imag[j] = x.imag(); }
-    __device__ complex<T> get(long long j) const { return complex<T>(real[j], imag[j]); }
-    template <class Join> __device__ complex<T> fold(long long first, long long count, const Join& join) {
-        return fold_columns(*this, first, count, join);
-    }
-};
-#endif
 
 } // namespace quern

@@ -18,7 +18,6 @@ template <class T, class Index = long long> struct Placed {
         : value(other.value), index(other.index == other.nowhere() ? nowhere() : static_cast<Index>(other.index)) {}
     __device__ long long first_place() const { return index == nowhere() ? 0 : static_cast<long long>(index); }
     __device__ long long place() const { return index == nowhere() ? -1 : static_cast<long long>(index); }
-    __device__ T value_or_nan() const { return index == nowhere() ? T(__uint_as_float(0x7fc00000u)) : value; }
 };
 // The same while one thread looks at values that fit an int or a float. Where it meets them from the first to the last
 // (`rising`) the first of equals needs no index. Of values that are all as bad as the start none is chosen: the first is.
@@ -182,8 +181,8 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
 };
 
 template <class T, class I, int width> struct SideBySide<Placed<T, I>, width> {
-    T value[width];
-    I index[width];
+    alignas(64) T value[width + lines_apart<T, width>()];
+    alignas(64) I index[width];
     __device__ void put(long long l, const Placed<T, I>& x) { value[l] = x.value, index[l] = x.index; }
     __device__ Placed<T, I> get(long long l) const {
         Placed<T, I> x;

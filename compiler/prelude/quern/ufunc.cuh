@@ -182,6 +182,8 @@ __device__ inline bool less_equal(unsigned long long a, long long b) { return !l
 // Floats.
 #define QUERN_OF_FLOATS(F)                                                                                                 \
     __device__ inline F divide(F a, F b) { return a / b; }                                                                 \
+    __device__ inline F fmax(F a, F b) { return a != a ? b : b > a ? b : a; }                                              \
+    __device__ inline F fmin(F a, F b) { return a != a ? b : b < a ? b : a; }                                              \
     __device__ inline F absolute(F a) { return ::fabs(a); }                                                                \
     __device__ inline F sign(F a) { return a > 0 ? F(1) : a < 0 ? F(-1) : a == 0 ? F(0) : a; }                             \
     __device__ inline F reciprocal(F a) { return F(1) / a; }                                                               \
@@ -317,6 +319,13 @@ __device__ inline bfloat16 spacing(bfloat16 a) { return spacing_towards(a, stati
 #define QUERN_Z const complex<T>&
 QUERN_OF complex<T> divide(QUERN_Z a, QUERN_Z b) { return a / b; }
 QUERN_OF T absolute(QUERN_Z a) { return hypot(a.real(), a.imag()); }
+__device__ inline float absolute(const complex<float>& a) { // by a power of two its square is neither too large nor nothing
+    const float x = ::fabs(a.real()), y = ::fabs(a.imag()), larger = ::fmax(x, y);
+    const bool large = larger > 0x1p60f, small = larger < 0x1p-60f;
+    const float scale = large ? 0x1p-70f : small ? 0x1p90f : 1.0f, back = large ? 0x1p70f : small ? 0x1p-90f : 1.0f;
+    const float u = x * scale, v = y * scale, found = ::sqrt(::fma(u, u, v * v)) * back;
+    return larger == near::Infinite<float>::value() ? larger : found;
+}
 QUERN_OF complex<T> sign(QUERN_Z a) {
     const T size = hypot(a.real(), a.imag());
     if (size != size || (::isinf(a.real()) && ::isinf(a.imag()))) return complex<T>(size - size, size - size);

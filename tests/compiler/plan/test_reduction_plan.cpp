@@ -159,9 +159,9 @@ TEST(ReductionPlan, LanesOfTheCpu) {
     EXPECT_EQ(layout({100, 100}, 2, 4).lanes, 32);
     EXPECT_TRUE(layout({1 << 20, 16}, 2, 4).brief);
     EXPECT_FALSE(layout({1 << 10, 100}, 2, 4).brief);
-    EXPECT_EQ(layout({1000, 1000}, 1, 8).tile, 4096);
+    EXPECT_EQ(layout({1000, 1000}, 1, 8).tile, 16384);
     EXPECT_EQ(layout({1000, 1000}, 1, 1).tile, 32768);
-    EXPECT_EQ(layout({1000, 1000}, 1, 32).tile, 1024);
+    EXPECT_EQ(layout({1000, 1000}, 1, 32).tile, 4096);
 }
 
 // Gaps may be read where the map can be asked about anything, the same gap in every input.

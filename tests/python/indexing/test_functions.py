@@ -1,5 +1,7 @@
 """take, put, choose and their kin against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,13 @@ CASES = [
 def test_function(device, case):
     name, *args = CASES[case]
     same(getattr(quern, name)(*(sent(a) for a in args)), getattr(np, name)(*args))
+
+
+def test_triangles_of_every_kind(device):
+    for n, m, k in itertools.product((0, 1, 2, 5, 40), (0, 1, 3, 7, 41), range(-9, 10)):
+        for name in ("tril_indices", "triu_indices"):
+            same(getattr(quern, name)(n, k, m), getattr(np, name)(n, k, m))
+    same(quern.triu_indices(3001, -5, 4100), np.triu_indices(3001, -5, 4100))
 
 
 PUTS = [
