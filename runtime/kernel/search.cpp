@@ -41,13 +41,32 @@ Array make(const Array& like, DType dtype, const Dims& shape) {
     return Array::empty(like.device(), dtype, shape, current_stream(like.device()));
 }
 
+// GPUs, many searches: parts of `sorted` whose ends are kept in shared memory. Many of them where
+// the rest lies in the second cache, whose rate is the limit; fewer meet fewer conflicts there.
+// (H200, 2^22 floats sought among as many: 0.345 ms, 0.315 so; 2^24 among 4096: 0.326, 0.190.)
+int top_of(const Array& sorted, const Array& wanted) {
+    constexpr std::int64_t worth_it = 1 << 16;
+    if (wanted.device().is_cpu() || wanted.size() < worth_it || sorted.size() < 4096)
+        return 0;
+    return sorted.size() < worth_it ? 512 : std::min(4096, 16384 / row(sorted.dtype()).bytes);
+}
+
 Array search(const Array& sorted, const Array& wanted, int mode, const Array* sorter,
              OnWait on_wait) {
     Array made = make(wanted, mode < 2 ? DType::int64 : DType::boolean, wanted.shape());
     if (made.size() == 0)
         return made;
     const DType types[] = {sorted.dtype()};
-    const std::array<std::pair<std::string_view, int>, 1> numbers{{{"QUERN_SEARCH_MODE", mode}}};
+    const int top = sorter != nullptr ? 0 : top_of(sorted, wanted);
+    const std::array<std::pair<std::string_view, int>, 2> numbers{
+        {{"QUERN_SEARCH_MODE", mode}, {"QUERN_SEARCH_TOP", top}}};
+    ProgramLaunch launch = each(wanted, wanted.size(), on_wait);
+    if (top > 0) { // few blocks, for each makes a top of its own
+        launch.block = 512;
+        launch.grid =
+            std::min(launch.grid / 2 + 1,
+                     4U * static_cast<std::uint32_t>(wanted.device().properties().multiprocessors));
+    }
     const Argument args[] = {Argument::of(sorted),
                              number(sorted.size()),
                              array_or_null(sorter),
@@ -55,8 +74,7 @@ Array search(const Array& sorted, const Array& wanted, int mode, const Array* so
                              number(wanted.size()),
                              array_or_null(mode < 2 ? &made : nullptr),
                              array_or_null(mode < 2 ? nullptr : &made)};
-    launch_program({"quern/search.cuh", types, numbers}, "quern_search", args,
-                   each(wanted, wanted.size(), on_wait));
+    launch_program({"quern/search.cuh", types, numbers}, "quern_search", args, launch);
     return made;
 }
 

@@ -218,6 +218,26 @@ def test_sort_complex_and_msort(device, equal):
     equal(quern.msort(quern.asarray(a)), in_order(a, 0))
 
 
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "float16", "float32", "float64", "complex64", "complex128"]
+)
+@pytest.mark.parametrize("length", [4096, 4097, 9001, 70_000])
+def test_many_searches(device, equal, dtype, length):
+    kind = np.dtype(dtype).kind
+    random = np.random.default_rng(12)
+    a, v = (
+        random.integers(0, 2 if kind == "b" else 100, n).astype(dtype) for n in (length, 66_000)
+    )
+    if kind in "fc":
+        a[::1000], v[::999] = np.nan, np.nan
+        v[5::77] = np.inf
+    a.sort()
+    for side in ("left", "right"):
+        ours = quern.searchsorted(quern.asarray(a), quern.asarray(v), side)
+        equal(ours, np.searchsorted(a, v, side))
+    equal(quern.isin(quern.asarray(v), quern.asarray(a)), np.isin(v, a))
+
+
 @pytest.mark.parametrize("dtype", ALL, ids=str)
 def test_searchsorted(device, equal, dtype):
     a, v = in_order(sample(300, dtype, 8)), sample((7, 11), dtype, 9)
