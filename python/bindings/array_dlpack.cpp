@@ -63,6 +63,7 @@ dlpack::Device device_of(const Array& array) {
 
 dlpack::Tensor tensor_of(Exported& exported) {
     const Array& array = exported.array;
+    array.device().make_current(); // as in array_interop.cpp
     const auto bytes = static_cast<std::int64_t>(bytes_of(array.dtype()));
     exported.shape.assign(array.shape().begin(), array.shape().end());
     for (const std::int64_t stride : array.strides())

@@ -136,6 +136,7 @@ std::optional<py::dict> find_interface(PyObject* object, const char* name) {
 }
 
 py::dict interface_of(const Array& array) {
+    array.device().make_current(); // whoever reads the address finds what was kept back done
     py::dict interface;
     const std::string typestr = typestr_of(array.dtype());
     interface["shape"] = array.shape();

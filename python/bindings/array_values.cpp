@@ -289,6 +289,7 @@ void add_memory(py::module_& module, py::handle type) {
     attach_property(
         type, "data",
         [](const Array& self) {
+            self.device().make_current(); // as in array_interop.cpp
             return MemoryPointer{self.buffer(), self.address()};
         },
         "Where the first element lies: `.ptr` (address), `.mem`, `.device`.");

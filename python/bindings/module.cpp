@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core, module) {
     bind_ufunc(module);
     bind_quantile(module);
     bind_product(module);
+    bind_fusion(module);
     bind_raw_kernel(module);
     bind_raw_module(module);
 #endif

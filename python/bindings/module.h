@@ -21,6 +21,7 @@ void bind_search(pybind11::module_& module);
 void bind_ufunc(pybind11::module_& module);
 void bind_quantile(pybind11::module_& module);
 void bind_product(pybind11::module_& module);
+void bind_fusion(pybind11::module_& module);
 void bind_raw_kernel(pybind11::module_& module);
 void bind_raw_module(pybind11::module_& module);
 

@@ -153,6 +153,7 @@ from quern._errors import (
     CompileError,
     DriverError,
     Error,
+    FusionError,
     OutOfMemoryError,
     ResolveError,
     SpecError,
@@ -173,6 +174,7 @@ from quern._files import (
     savez_compressed,
 )
 from quern._flat import flatiter
+from quern._fuse import fuse
 from quern._grids import c_, fromfunction, geomspace, logspace, meshgrid, mgrid, ogrid, r_
 from quern._histograms import (
     bincount,
@@ -425,6 +427,7 @@ __all__ = [
     "Event",
     "ExternalStream",
     "False_",
+    "FusionError",
     "MemoryPool",
     "OutOfMemoryError",
     "PinnedMemoryPool",
@@ -495,6 +498,7 @@ __all__ = [
     "from_dlpack",
     "full",
     "full_like",
+    "fuse",
     "generic",
     "get_default_memory_pool",
     "get_default_pinned_memory_pool",

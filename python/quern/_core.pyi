@@ -1,6 +1,6 @@
 """Types of quern's C++ core, for checkers. DeviceLike, Order, Shape and StreamLike exist here only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType, TracebackType
 from typing import Any, Literal, Protocol, Self, SupportsIndex, TypeAlias
 
@@ -1120,6 +1120,15 @@ def _distinct(
     a: ndarray, firsts: bool, inverse: bool, counts: bool, one_nan: bool
 ) -> tuple[ndarray, ndarray | None, ndarray | None, ndarray | None]: ...
 def _lonely(sorted: ndarray) -> ndarray: ...
+def _call_fused(
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    on_read: Callable[[], None] | None = None,
+    line: Callable[[], int] | None = None,
+    launches: list[dict[str, Any]] | None = None,
+) -> Any: ...
 def _count(
     x: ndarray,
     bins: int,

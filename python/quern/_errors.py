@@ -9,6 +9,7 @@ __all__ = [
     "DeviceSynchronized",
     "DriverError",
     "Error",
+    "FusionError",
     "OutOfMemoryError",
     "ResolveError",
     "SpecError",
@@ -30,6 +31,10 @@ class SpecError(Error, ValueError):
 
 class ResolveError(Error, TypeError):
     """The types of a call's arguments do not fit the kernel's parameters."""
+
+
+class FusionError(Error, RuntimeError):
+    """A strictly fused function does what no kernel can, such as deciding by an array's values."""
 
 
 class UndecidedTypeError(ResolveError, KeyError):

@@ -10,6 +10,7 @@ bool has_gemm(const Device& device, DType dtype) {
 }
 
 void gemm(Device& device, CUstream stream, const Gemm& product) {
+    device.make_current(); // what was kept back runs first
     (device.is_cpu() ? cblas::gemm : cublas::gemm)(device, stream, product);
 }
 

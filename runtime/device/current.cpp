@@ -1,6 +1,7 @@
 // The device of each thread, the fork rule, and the process's one table of devices.
 #include "compiler/base/error.h"
 #include "runtime/device/devices.h"
+#include "runtime/device/pending.h"
 #include "runtime/driver/check.h"
 
 #include <pthread.h>
@@ -110,7 +111,16 @@ DeviceGuard::~DeviceGuard() {
     }
 }
 
+namespace {
+thread_local Pending* pending = nullptr;
+} // namespace
+
+Pending* pending_work() noexcept { return pending; }
+Pending* set_pending_work(Pending* work) noexcept { return std::exchange(pending, work); }
+
 void Device::make_current() const {
+    if (pending != nullptr) [[unlikely]]
+        pending->settle();
     if (!is_cpu() && devices().gpus_are_lost())
         throw_forked();
     CUcontext now = nullptr;

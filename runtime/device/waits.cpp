@@ -1,6 +1,8 @@
 // One flag per thread.
 #include "runtime/device/waits.h"
 
+#include "runtime/device/pending.h"
+
 #include <utility>
 
 namespace quern {
@@ -13,6 +15,8 @@ thread_local bool waits_allowed = true;
 bool allow_waits(bool allowed) noexcept { return std::exchange(waits_allowed, allowed); }
 
 void check_may_wait() {
+    if (Pending* pending = pending_work(); pending != nullptr) [[unlikely]]
+        pending->host_reads();
     if (!waits_allowed)
         throw WaitForbidden(
             ErrorKind::runtime,

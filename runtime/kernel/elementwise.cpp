@@ -7,6 +7,7 @@
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
 #include "runtime/kernel/plan_options.h"
+#include "runtime/kernel/recorder.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
 
@@ -45,12 +46,13 @@ struct ElementwiseKernel::State {
 ElementwiseKernel::ElementwiseKernel(const ElementwiseText& text)
     : ElementwiseKernel(make_elementwise_spec(text)) {}
 ElementwiseKernel::ElementwiseKernel(ElementwiseSpec spec)
-    : state_(std::make_unique<State>(std::move(spec))) {}
+    : state_(std::make_shared<State>(std::move(spec))) {}
 // Modules may outlive the driver's readiness at exit; kernels that live until then are simply left
 // to the process.
 ElementwiseKernel::~ElementwiseKernel() = default;
 
 const ElementwiseSpec& ElementwiseKernel::spec() const noexcept { return state_->spec; }
+std::shared_ptr<const void> ElementwiseKernel::hold() const noexcept { return state_; }
 
 std::vector<std::pair<std::string, std::string>> ElementwiseKernel::cached_codes() const {
     const std::lock_guard lock(state_->mutex);
@@ -171,6 +173,10 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     if (shape.is_empty())
         return made;
 
+    if (Recorder* recorder = current_recorder(); recorder != nullptr) [[unlikely]]
+        if (call.block_size == default_block_size &&
+            recorder->take({*this, typed.signature, args, arrays, shape, device, stream}))
+            return made;
     const Operands operands(spec, arrays);
     ElementwisePlan plan;
     state.make_plan(device, shape, operands, call.block_size, plan);

@@ -30,6 +30,8 @@ class ElementwiseKernel {
     ElementwiseKernel& operator=(const ElementwiseKernel&) = delete;
 
     [[nodiscard]] const ElementwiseSpec& spec() const noexcept;
+    // Keeps the spec, and what calls resolved, for as long as it is held.
+    [[nodiscard]] std::shared_ptr<const void> hold() const noexcept;
 
     // Runs the kernel. `args` has nin or nin + nout entries; outputs that were not given are made,
     // in C order, and returned in order. Thread safe. `on_wait` is called around a compile and
@@ -43,7 +45,7 @@ class ElementwiseKernel {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
 } // namespace quern

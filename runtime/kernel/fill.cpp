@@ -23,7 +23,9 @@ ElementwiseKernel& kernel_of(Op op) {
             text.in_params = op_table[k].in_params;
             text.out_params = op_table[k].out_params;
             text.operation = op_table[k].operation;
-            (*made)[k] = new ElementwiseKernel(text);
+            ElementwiseSpec spec = make_elementwise_spec(text);
+            spec.total = true;
+            (*made)[k] = new ElementwiseKernel(std::move(spec));
         }
         return made;
     }();

@@ -21,6 +21,10 @@ class Buffer {
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] Device& device() const noexcept { return *device_; }
 
+    // How many hold it, which may change at once where another thread is one of them.
+    [[nodiscard]] std::uint32_t references() const noexcept {
+        return references_.load(std::memory_order_acquire);
+    }
     void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
         // The only holder needs no locked decrement: nobody else can be looking.

@@ -1,0 +1,44 @@
+// Elementwise kernels over one shape as a graph: steps that read and make values. A value is made
+// once; writing an array makes the next one of it.
+#pragma once
+#include "compiler/resolve/signature.h"
+
+#include <string>
+#include <vector>
+
+namespace quern {
+
+inline constexpr int no_value = -1;
+
+struct GraphValue {
+    DType dtype = DType::float32;
+    bool given = false;  // a parameter: an array's elements, or a scalar
+    bool scalar = false; // given, and one for all elements
+    bool wanted = false; // an array's elements afterwards
+};
+
+struct GraphStep {
+    const ElementwiseSpec* spec = nullptr;
+    const Signature* signature = nullptr;
+    std::vector<int> inputs;  // a value for each input
+    std::vector<int> before;  // for each output the value whose elements the body may keep, or none
+    std::vector<int> outputs; // a value for each output
+    int line = 0;             // of the function's source; 0: unknown
+};
+
+struct FusionGraph {
+    std::vector<GraphValue> values;
+    std::vector<GraphStep> steps; // in an order in which they can run
+};
+
+// "v3 = quern_add(v0, v1)", a line for each step.
+[[nodiscard]] std::string text_of(const FusionGraph& graph);
+
+// The first rule that the graph breaks, in words; empty if none.
+[[nodiscard]] std::string complaint_about(const FusionGraph& graph);
+
+// Can the kernel be a step? Not with raw arrays, places, structures, code around its loop, the
+// number of an element, or a body that may leave it.
+[[nodiscard]] bool can_be_step(const ElementwiseSpec& spec, const Signature& signature);
+
+} // namespace quern

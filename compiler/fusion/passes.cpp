@@ -1,0 +1,98 @@
+// See passes.h.
+#include "compiler/fusion/passes.h"
+
+#include "compiler/base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <stdexcept>
+
+namespace quern {
+namespace {
+
+bool does_same(const GraphStep& a, const GraphStep& b) {
+    return a.spec == b.spec && a.signature == b.signature && a.inputs == b.inputs &&
+           a.before == b.before && a.spec->total;
+}
+
+int merge_common_steps(FusionGraph& graph) {
+    std::vector<int> same(graph.values.size());
+    std::iota(same.begin(), same.end(), 0);
+    const auto renamed = [&](std::vector<int>& values) {
+        for (int& value : values)
+            if (value != no_value)
+                value = same[static_cast<std::size_t>(value)];
+    };
+    std::vector<GraphStep> kept;
+    for (GraphStep& step : graph.steps) {
+        renamed(step.inputs);
+        renamed(step.before);
+        const auto twin = std::ranges::find_if(
+            kept, [&](const GraphStep& other) { return does_same(step, other); });
+        // A result that is wanted has a place of its own.
+        const bool wanted = std::ranges::any_of(step.outputs, [&](int value) {
+            return graph.values[static_cast<std::size_t>(value)].wanted;
+        });
+        if (twin == kept.end() || wanted) {
+            kept.push_back(std::move(step));
+            continue;
+        }
+        for (std::size_t k = 0; k < step.outputs.size(); ++k)
+            same[static_cast<std::size_t>(step.outputs[k])] = twin->outputs[k];
+    }
+    const auto gone = static_cast<int>(graph.steps.size() - kept.size());
+    graph.steps = std::move(kept);
+    return gone;
+}
+
+int drop_dead_steps(FusionGraph& graph) {
+    std::vector<bool> read(graph.values.size());
+    for (std::size_t k = 0; k < read.size(); ++k)
+        read[k] = graph.values[k].wanted;
+    std::vector<GraphStep> kept;
+    for (auto step = graph.steps.rbegin(); step != graph.steps.rend(); ++step) {
+        const bool needed =
+            !step->spec->total || std::ranges::any_of(step->outputs, [&](int value) {
+                return static_cast<bool>(read[static_cast<std::size_t>(value)]);
+            });
+        if (!needed)
+            continue;
+        for (const auto* list : {&step->inputs, &step->before})
+            for (const int value : *list)
+                if (value != no_value)
+                    read[static_cast<std::size_t>(value)] = true;
+        kept.push_back(std::move(*step));
+    }
+    std::ranges::reverse(kept);
+    const auto gone = static_cast<int>(graph.steps.size() - kept.size());
+    graph.steps = std::move(kept);
+    return gone;
+}
+
+constexpr std::array passes{
+    Pass{"merge common steps", merge_common_steps},
+    Pass{"drop dead steps", drop_dead_steps},
+};
+
+void check(std::string_view when, const FusionGraph& graph) {
+    if (const std::string broken = complaint_about(graph); !broken.empty())
+        throw std::logic_error(join("fusion, ", when, ": not so: ", broken, "\n", text_of(graph)));
+}
+
+} // namespace
+
+std::span<const Pass> fusion_passes() { return passes; }
+
+void run_passes(FusionGraph& graph,
+                const std::function<void(std::string_view pass, const FusionGraph& graph)>& seen) {
+    check("as recorded", graph);
+    for (const Pass& pass : passes) {
+        pass.run(graph);
+        check(pass.name, graph);
+        if (seen)
+            seen(pass.name, graph);
+    }
+}
+
+} // namespace quern

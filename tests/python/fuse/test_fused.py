@@ -1,0 +1,19 @@
+"""The corpus of functions, fused: each gives NumPy's answers, and the very bits of the function as it stands."""
+
+import warnings
+
+import pytest
+from fuse.compare import check
+from fuse.corpus.cases import runs_of
+from fuse.corpus.loader import functions
+
+import quern
+
+RUNS = [run for name, function in functions().items() for run in runs_of(name, function.cases)]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_fused(device, run):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*needs an array's values here")
+        check(run, device, quern.fuse)
