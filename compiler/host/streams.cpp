@@ -79,12 +79,14 @@ bool is_own_memory(const llvm::Value* address) {
            from->getParent()->getAttributes().hasParamAttr(from->getArgNo(), own_memory_mark);
 }
 
-// Whether elements lie apart, by as many bytes as are only known at run time.
+// Whether elements lie apart, by as many bytes as are only known at run time: a sum, as elementwise
+// kernels write it (codegen/cpu_loops.cpp). Of a stride alone LLVM guesses that it is 1, and has
+// vectors for that.
 bool is_scattered(const Loop& loop, Instruction& access, llvm::ScalarEvolution& evolution) {
     const auto* place = llvm::dyn_cast<llvm::SCEVAddRecExpr>(
         evolution.getSCEV(llvm::getLoadStorePointerOperand(&access)));
     return place && place->getLoop() == &loop &&
-           !llvm::isa<llvm::SCEVConstant>(place->getStepRecurrence(evolution));
+           llvm::isa<llvm::SCEVAddExpr>(place->getStepRecurrence(evolution));
 }
 
 // Divisions of a vector take as long as one.
