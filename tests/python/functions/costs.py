@@ -302,4 +302,4 @@ ON_THE_HOST = frozenset((
 ))  # fmt: skip
 
 # They call what they are given, as often as they are told to.
-CALLS_OTHERS = frozenset(("apply_along_axis", "piecewise"))
+CALLS_OTHERS = frozenset(("apply_along_axis", "fuse", "piecewise"))
