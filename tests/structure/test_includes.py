@@ -35,7 +35,8 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "runtime/texture": ("runtime/array",),
     "runtime/blas": ("runtime/array",),
     "runtime/kernel": ("runtime/texture", "runtime/blas"),
-    "python/bindings": ("runtime/kernel", "compiler"),
+    "runtime/fusion": ("runtime/kernel", "compiler/fusion"),
+    "python/bindings": ("runtime/fusion", "compiler"),
 }
 
 # Single headers past the table: the C ABI of the host compiler, which its backend calls, and the compiler's door.
