@@ -31,6 +31,7 @@ class Fused:
             )
         functools.update_wrapper(self, function)
         self._function = function
+        self._code = getattr(inspect.unwrap(function), "__code__", None)
         self._kernel = re.sub(r"\W", "_", kernel_name or f"fused_{_name_of(function)}")
         self._strict = strict
         self._warned: set[int] = set()
@@ -60,9 +61,8 @@ class Fused:
 
     def _line(self) -> int:
         """The line of the function that is running; 0 where it is not Python."""
-        code = getattr(inspect.unwrap(self._function), "__code__", None)
         frame: types.FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code is not code:
+        while frame is not None and frame.f_code is not self._code:
             frame = frame.f_back
         return 0 if frame is None else frame.f_lineno
 
@@ -71,8 +71,7 @@ class Fused:
         if not self._strict and line in self._warned:
             return
         self._warned.add(line)
-        code = getattr(inspect.unwrap(self._function), "__code__", None)
-        place = f"{code.co_filename}:{line}" if code is not None else _name_of(self._function)
+        place = f"{self._code.co_filename}:{line}" if self._code else _name_of(self._function)
         text = (
             f"{place}: {_name_of(self._function)} needs an array's values here, so that what comes before and after "
             "cannot be one kernel: where(), select() and masks decide for each element on the device"
@@ -142,5 +141,5 @@ def fuse(
     Source: CuPy, `cupy.fuse`.
     """
     if function is not None:
-        return Fused(function)
+        return Fused(function, kernel_name, strict=strict)
     return lambda given: Fused(given, kernel_name, strict=strict)

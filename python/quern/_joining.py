@@ -325,6 +325,8 @@ def delete(arr: object, obj: Any, axis: int | None = None) -> ndarray:
     a, axis = _line(arr, axis)
     extent = a.shape[axis]
     lead = (slice(None),) * axis
+    if type(obj) is int and -extent <= obj < extent:
+        obj = slice(obj % extent, obj % extent + 1)
     if isinstance(obj, slice):
         gone = range(extent)[obj]
         if abs(gone.step) == 1 or len(gone) < 2:
@@ -333,9 +335,6 @@ def delete(arr: object, obj: Any, axis: int | None = None) -> ndarray:
                 [a[(*lead, slice(0, start))], a[(*lead, slice(start + len(gone), None))]], axis
             )
         obj = np.arange(extent)[obj]
-    if type(obj) is int and -extent <= obj < extent:
-        at = obj % extent
-        return _core.concatenate([a[(*lead, slice(at))], a[(*lead, slice(at + 1, None))]], axis)
     indices = np.asarray([obj]) if _is_one(obj) else _positions(obj, "delete")
     if indices.dtype.kind == "b":
         if indices.shape != (extent,):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core
-from quern._creation import arange, asarray, empty, zeros
+from quern._creation import arange, empty, zeros
 from quern._operands import as_array
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def vander(x: object, N: int | None = None, increasing: bool = False) -> ndarray
     if columns > 0:
         powers[0] = 1
     if columns > 1:
-        powers[1:] = asarray(values)
+        powers[1:] = values
         multiply = _core.ufuncs["multiply"]
         multiply.accumulate(powers[1:], out=powers[1:], axis=0)
     made[...] = (powers if increasing else powers[::-1]).T

@@ -44,7 +44,9 @@ def _pairs(value: Any, ndim: int, as_index: bool = False) -> list[Pair]:
     """One (before, after) per axis, out of a scalar, a pair, or pairs."""
     if value is None:
         return [(None, None)] * ndim
-    if type(value) in (int, float) and not as_index:
+    if type(value) is int or (type(value) is float and not as_index):
+        if as_index and value < 0:
+            raise ValueError("index can't contain negative values")
         return [(value, value)] * ndim
     values = host_array(value)
     if as_index:
@@ -56,8 +58,8 @@ def _pairs(value: Any, ndim: int, as_index: bool = False) -> list[Pair]:
 
 
 def _widths(pad_width: Any, ndim: int) -> list[Pair]:
-    if type(pad_width) is int and pad_width >= 0:
-        return [(pad_width, pad_width)] * ndim
+    if type(pad_width) is int:
+        return _pairs(pad_width, ndim, as_index=True)
     if isinstance(pad_width, dict):
         rows = [(0, 0)] * ndim
         for axis, width in pad_width.items():
