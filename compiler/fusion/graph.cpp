@@ -25,17 +25,6 @@ std::vector<int> makers_of(const FusionGraph& graph) {
     return count;
 }
 
-// Calls visit(step, value) for every value that a step reads.
-template <class Visit> void each_read(const FusionGraph& graph, const Visit& visit) {
-    for (const GraphStep& step : graph.steps) {
-        for (const int value : step.inputs)
-            visit(step, value);
-        for (const int value : step.before)
-            if (value != no_value)
-                visit(step, value);
-    }
-}
-
 bool has_all_operands(const FusionGraph& graph) {
     return std::ranges::all_of(graph.steps, [&](const GraphStep& step) {
         const auto nin = static_cast<std::size_t>(step.spec->nin),
@@ -47,10 +36,11 @@ bool has_all_operands(const FusionGraph& graph) {
 
 bool names_values(const FusionGraph& graph) {
     bool fine = true;
-    each_read(graph, [&](const GraphStep&, int value) { fine = fine && within(graph, value); });
-    for (const GraphStep& step : graph.steps)
-        fine = fine &&
-               std::ranges::all_of(step.outputs, [&](int value) { return within(graph, value); });
+    const auto look = [&](int value) { fine = fine && within(graph, value); };
+    for (const GraphStep& step : graph.steps) {
+        each_read(step, look);
+        std::ranges::for_each(step.outputs, look);
+    }
     return fine;
 }
 
@@ -66,18 +56,15 @@ bool made_before(const FusionGraph& graph) {
     std::vector<bool> known(graph.values.size());
     for (std::size_t k = 0; k < known.size(); ++k)
         known[k] = graph.values[k].given;
+    bool fine = true;
     for (const GraphStep& step : graph.steps) {
-        for (const auto* list : {&step.inputs, &step.before})
-            for (const int value : *list)
-                if (value != no_value && !known[static_cast<std::size_t>(value)])
-                    return false;
+        each_read(step, [&](int value) { fine = fine && known[static_cast<std::size_t>(value)]; });
         for (const int value : step.outputs)
             known[static_cast<std::size_t>(value)] = true;
     }
     for (std::size_t k = 0; k < known.size(); ++k)
-        if (graph.values[k].wanted && !known[k])
-            return false;
-    return true;
+        fine = fine && (known[k] || !graph.values[k].wanted);
+    return fine;
 }
 
 bool of_its_type(const FusionGraph& graph) {
@@ -131,10 +118,7 @@ std::string text_of(const FusionGraph& graph) {
         for (const int value : step.outputs)
             made += join(made.empty() ? "" : ", ", name_of(value), ": ",
                          row(graph.values[static_cast<std::size_t>(value)].dtype).name);
-        for (const auto* list : {&step.inputs, &step.before})
-            for (const int value : *list)
-                if (value != no_value)
-                    read += join(read.empty() ? "" : ", ", name_of(value));
+        each_read(step, [&](int value) { read += join(read.empty() ? "" : ", ", name_of(value)); });
         text += join(made, " = ", step.spec->name, "(", read, ")",
                      step.line > 0 ? join("  # line ", step.line) : "", "\n");
     }

@@ -26,6 +26,14 @@ struct GraphStep {
     int line = 0;             // of the function's source; 0: unknown
 };
 
+// Calls visit(value) for every value that a step reads.
+template <class Visit> void each_read(const GraphStep& step, const Visit& visit) {
+    for (const auto* list : {&step.inputs, &step.before})
+        for (const int value : *list)
+            if (value != no_value)
+                visit(value);
+}
+
 struct FusionGraph {
     std::vector<GraphValue> values;
     std::vector<GraphStep> steps; // in an order in which they can run

@@ -43,11 +43,11 @@ void add_param(std::string& list, const GraphValue& value, const std::string& na
 
 MergedKernel merge(const FusionGraph& graph, std::string_view name) {
     std::vector<bool> used(graph.values.size());
-    for (const GraphStep& step : graph.steps)
-        for (const auto* list : {&step.inputs, &step.before, &step.outputs})
-            for (const int value : *list)
-                if (value != no_value)
-                    used[static_cast<std::size_t>(value)] = true;
+    const auto use = [&](int value) { used[static_cast<std::size_t>(value)] = true; };
+    for (const GraphStep& step : graph.steps) {
+        each_read(step, use);
+        std::ranges::for_each(step.outputs, use);
+    }
     std::string inputs, outputs, head, blocks, tail;
     std::vector<int> order, stored;
     for (std::size_t k = 0; k < graph.values.size(); ++k) {

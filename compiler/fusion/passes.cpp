@@ -16,7 +16,7 @@ bool does_same(const GraphStep& a, const GraphStep& b) {
            a.before == b.before && a.spec->total;
 }
 
-int merge_common_steps(FusionGraph& graph) {
+void merge_common_steps(FusionGraph& graph) {
     std::vector<int> same(graph.values.size());
     std::iota(same.begin(), same.end(), 0);
     const auto renamed = [&](std::vector<int>& values) {
@@ -41,12 +41,10 @@ int merge_common_steps(FusionGraph& graph) {
         for (std::size_t k = 0; k < step.outputs.size(); ++k)
             same[static_cast<std::size_t>(step.outputs[k])] = twin->outputs[k];
     }
-    const auto gone = static_cast<int>(graph.steps.size() - kept.size());
     graph.steps = std::move(kept);
-    return gone;
 }
 
-int drop_dead_steps(FusionGraph& graph) {
+void drop_dead_steps(FusionGraph& graph) {
     std::vector<bool> read(graph.values.size());
     for (std::size_t k = 0; k < read.size(); ++k)
         read[k] = graph.values[k].wanted;
@@ -58,18 +56,17 @@ int drop_dead_steps(FusionGraph& graph) {
             });
         if (!needed)
             continue;
-        for (const auto* list : {&step->inputs, &step->before})
-            for (const int value : *list)
-                if (value != no_value)
-                    read[static_cast<std::size_t>(value)] = true;
+        each_read(*step, [&](int value) { read[static_cast<std::size_t>(value)] = true; });
         kept.push_back(std::move(*step));
     }
     std::ranges::reverse(kept);
-    const auto gone = static_cast<int>(graph.steps.size() - kept.size());
     graph.steps = std::move(kept);
-    return gone;
 }
 
+struct Pass {
+    std::string_view name;
+    void (*run)(FusionGraph& graph);
+};
 constexpr std::array passes{
     Pass{"merge common steps", merge_common_steps},
     Pass{"drop dead steps", drop_dead_steps},
@@ -81,8 +78,6 @@ void check(std::string_view when, const FusionGraph& graph) {
 }
 
 } // namespace
-
-std::span<const Pass> fusion_passes() { return passes; }
 
 void run_passes(FusionGraph& graph,
                 const std::function<void(std::string_view pass, const FusionGraph& graph)>& seen) {

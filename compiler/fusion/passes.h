@@ -4,21 +4,13 @@
 #include "compiler/fusion/graph.h"
 
 #include <functional>
-#include <span>
 #include <string_view>
 
 namespace quern {
 
-struct Pass {
-    std::string_view name;
-    int (*run)(FusionGraph& graph); // how many steps it took away
-};
 // Steps that do the same to the same values become one, and what nobody reads or wants goes. Bodies
-// that may do more than assign are kept.
-[[nodiscard]] std::span<const Pass> fusion_passes();
-
-// Runs all of them; `seen` is shown the graph after each. Throws std::logic_error where one broke a
-// rule.
+// that may do more than assign are kept. `seen` is shown the graph after each pass. Throws
+// std::logic_error where one broke a rule.
 void run_passes(
     FusionGraph& graph,
     const std::function<void(std::string_view pass, const FusionGraph& graph)>& seen = {});

@@ -223,14 +223,14 @@ void Fusion::run(std::size_t first, std::size_t last) {
             value = named(value, false);
         graph.steps.push_back(std::move(step));
     }
-    for (std::size_t k = last; k < steps_.size(); ++k) // read later
-        for (const auto* list : {&steps_[k].step.inputs, &steps_[k].step.before})
-            for (const int value : *list)
-                if (value != no_value && number[static_cast<std::size_t>(value)] != no_value) {
-                    GraphValue& facts = graph.values[static_cast<std::size_t>(
-                        number[static_cast<std::size_t>(value)])];
-                    facts.wanted = facts.wanted || !facts.given;
-                }
+    for (std::size_t k = last; k < steps_.size(); ++k)
+        each_read(steps_[k].step, [&](int value) { // later
+            const int here = number[static_cast<std::size_t>(value)];
+            if (here == no_value)
+                return;
+            GraphValue& facts = graph.values[static_cast<std::size_t>(here)];
+            facts.wanted = facts.wanted || !facts.given;
+        });
     if (std::ranges::none_of(graph.values, &GraphValue::wanted) &&
         std::ranges::all_of(graph.steps, [](const GraphStep& s) { return s.spec->total; }))
         return;
