@@ -149,7 +149,8 @@ def vander(x: object, N: int | None = None, increasing: bool = False) -> ndarray
     columns = len(values) if N is None else N
     dtype: Any = np.promote_types(values.dtype, int)
     made = empty((len(values), columns), dtype, device=values.device)
-    powers = empty((columns, len(values)), dtype, device=values.device)  # as rows, side by side in a scan
+    # As rows: a scan takes neighbouring columns side by side.
+    powers = empty((columns, len(values)), dtype, device=values.device)
     if columns > 0:
         powers[0] = 1
     if columns > 1:
