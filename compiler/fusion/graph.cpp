@@ -27,8 +27,8 @@ std::vector<int> makers_of(const FusionGraph& graph) {
 
 bool has_all_operands(const FusionGraph& graph) {
     return std::ranges::all_of(graph.steps, [&](const GraphStep& step) {
-        const auto nin = static_cast<std::size_t>(step.spec->nin),
-                   nout = static_cast<std::size_t>(step.spec->nout);
+        const auto nin = static_cast<std::size_t>(step.kernel().nin),
+                   nout = static_cast<std::size_t>(step.kernel().nout);
         return step.inputs.size() == nin && step.outputs.size() == nout &&
                step.before.size() == nout && step.signature->params.size() == nin + nout;
     });
@@ -89,6 +89,33 @@ bool scalars_are_read(const FusionGraph& graph) {
     });
 }
 
+bool rows_are_told(const FusionGraph& graph) {
+    return std::ranges::all_of(graph.steps, [&](const GraphStep& step) {
+        return (step.per_row || step.reduction == nullptr) &&
+               std::ranges::all_of(step.outputs, [&](int value) {
+                   return graph.values[static_cast<std::size_t>(value)].per_row == step.per_row;
+               });
+    });
+}
+
+bool rows_know_no_element(const FusionGraph& graph) {
+    bool fine = true;
+    for (const GraphStep& step : graph.steps)
+        if (step.per_row && step.reduction == nullptr)
+            each_read(step, [&](int value) {
+                const GraphValue& read = graph.values[static_cast<std::size_t>(value)];
+                fine = fine && (read.given || read.per_row);
+            });
+    return fine;
+}
+
+bool plain_params(const KernelSpec& spec, const Signature& signature) {
+    for (std::size_t k = 0; k < spec.params.size(); ++k)
+        if (spec.params[k].raw || spec.params[k].place || signature.params[k].layout)
+            return false;
+    return true;
+}
+
 struct Rule {
     std::string_view name;
     bool (*holds)(const FusionGraph& graph);
@@ -101,6 +128,8 @@ constexpr std::array rules{
     Rule{"a value is made before it is read or wanted", made_before},
     Rule{"a value has the type that its step resolved", of_its_type},
     Rule{"a scalar is given and only read", scalars_are_read},
+    Rule{"what a reduction or a step over rows makes is per row, nothing else is", rows_are_told},
+    Rule{"a step over rows reads no element that was made", rows_know_no_element},
 };
 
 } // namespace
@@ -117,9 +146,10 @@ std::string text_of(const FusionGraph& graph) {
         std::string made, read;
         for (const int value : step.outputs)
             made += join(made.empty() ? "" : ", ", name_of(value), ": ",
-                         row(graph.values[static_cast<std::size_t>(value)].dtype).name);
+                         row(graph.values[static_cast<std::size_t>(value)].dtype).name,
+                         step.per_row ? " per row" : "");
         each_read(step, [&](int value) { read += join(read.empty() ? "" : ", ", name_of(value)); });
-        text += join(made, " = ", step.spec->name, "(", read, ")",
+        text += join(made, " = ", step.kernel().name, "(", read, ")",
                      step.line > 0 ? join("  # line ", step.line) : "", "\n");
     }
     std::string wanted;
@@ -138,16 +168,18 @@ std::string complaint_about(const FusionGraph& graph) {
 
 bool can_be_step(const ElementwiseSpec& spec, const Signature& signature) {
     const BodyFacts& facts = spec.facts;
-    if (!spec.loop_prep.empty() || !spec.after_loop.empty() || !spec.preamble.empty() ||
-        !spec.options.empty() || facts.leaves_early || facts.uses_n || facts.uses_ind ||
-        facts.uses_i)
-        return false;
-    for (std::size_t k = 0; k < spec.params.size(); ++k) {
-        const Param& param = spec.params[k];
-        if (param.raw || param.place || signature.params[k].layout)
+    return spec.loop_prep.empty() && spec.after_loop.empty() && spec.preamble.empty() &&
+           spec.options.empty() && !facts.leaves_early && !facts.uses_n && !facts.uses_ind &&
+           !facts.uses_i && plain_params(spec, signature);
+}
+
+bool can_be_step(const ReductionSpec& spec, const Signature& signature) {
+    for (int k = spec.nin; k < spec.nin + spec.nout; ++k)
+        if ((spec.facts.assigned_first >> k & 1) == 0)
             return false;
-    }
-    return true;
+    return (spec.preamble.empty() || spec.maps_anything) && spec.options.empty() &&
+           !spec.uses_row && !spec.uses_in_ind && !spec.uses_out_ind &&
+           plain_params(spec, signature);
 }
 
 } // namespace quern

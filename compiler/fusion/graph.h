@@ -1,7 +1,9 @@
-// Elementwise kernels over one shape as a graph: steps that read and make values. A value is made
-// once; writing an array makes the next one of it.
+// Kernels over one shape as a graph: steps that read and make values. A value is made once; writing
+// an array makes the next one of it. Elements that a reduction joins are a row, along whatever axes
+// they lie; all reductions of a graph have the same rows.
 #pragma once
 #include "compiler/resolve/signature.h"
+#include "compiler/spec/reduction_spec.h"
 
 #include <string>
 #include <vector>
@@ -12,9 +14,10 @@ inline constexpr int no_value = -1;
 
 struct GraphValue {
     DType dtype = DType::float32;
-    bool given = false;  // a parameter: an array's elements, or a scalar
-    bool scalar = false; // given, and one for all elements
-    bool wanted = false; // an array's elements afterwards
+    bool given = false;   // a parameter: an array's elements, or a scalar
+    bool scalar = false;  // given, and one for all elements
+    bool wanted = false;  // an array's elements afterwards
+    bool per_row = false; // made, one for all elements of a row
 };
 
 struct GraphStep {
@@ -24,6 +27,16 @@ struct GraphStep {
     std::vector<int> before;  // for each output the value whose elements the body may keep, or none
     std::vector<int> outputs; // a value for each output
     int line = 0;             // of the function's source; 0: unknown
+    bool per_row = false;     // makes values of rows, not of elements
+    const ReductionSpec* reduction = nullptr; // then `spec` is null
+
+    [[nodiscard]] const KernelSpec& kernel() const {
+        return spec != nullptr ? static_cast<const KernelSpec&>(*spec) : *reduction;
+    }
+    // It ends and does no harm whatever it reads.
+    [[nodiscard]] bool total() const {
+        return spec != nullptr ? spec->total : reduction->maps_anything;
+    }
 };
 
 // Calls visit(value) for every value that a step reads.
@@ -48,5 +61,7 @@ struct FusionGraph {
 // Can the kernel be a step? Not with raw arrays, places, structures, code around its loop, the
 // number of an element, or a body that may leave it.
 [[nodiscard]] bool can_be_step(const ElementwiseSpec& spec, const Signature& signature);
+// Not with raw arrays or structures either, or expressions that look at other places than `_J`.
+[[nodiscard]] bool can_be_step(const ReductionSpec& spec, const Signature& signature);
 
 } // namespace quern

@@ -12,8 +12,8 @@ namespace quern {
 namespace {
 
 bool does_same(const GraphStep& a, const GraphStep& b) {
-    return a.spec == b.spec && a.signature == b.signature && a.inputs == b.inputs &&
-           a.before == b.before && a.spec->total;
+    return a.spec == b.spec && a.reduction == b.reduction && a.signature == b.signature &&
+           a.per_row == b.per_row && a.inputs == b.inputs && a.before == b.before && a.total();
 }
 
 void merge_common_steps(FusionGraph& graph) {
@@ -51,7 +51,7 @@ void drop_dead_steps(FusionGraph& graph) {
     std::vector<GraphStep> kept;
     for (auto step = graph.steps.rbegin(); step != graph.steps.rend(); ++step) {
         const bool needed =
-            !step->spec->total || std::ranges::any_of(step->outputs, [&](int value) {
+            !step->total() || std::ranges::any_of(step->outputs, [&](int value) {
                 return static_cast<bool>(read[static_cast<std::size_t>(value)]);
             });
         if (!needed)

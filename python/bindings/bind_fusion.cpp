@@ -1,4 +1,5 @@
 // What quern.fuse calls: a Python function whose elementwise calls are kept back and fused.
+#include "python/bindings/bind_call.h"
 #include "python/bindings/module.h"
 #include "runtime/fusion/fusion.h"
 
@@ -46,7 +47,7 @@ py::object call_fused(const std::string& name, const py::object& function, const
         fusion.settle(); // what was called before the error has happened
         throw;
     }
-    fusion.settle();
+    fusion.settle(drop_gil);
     if (!launches.is_none())
         for (const FusedLaunch& launch : fusion.launches())
             launches.attr("append")(told(launch));

@@ -1,29 +1,23 @@
-// A fused stretch: elementwise calls of one thread are kept back while they can become one kernel.
-// Whatever else happens on a device, or needs what they compute, makes them run first.
+// A fused stretch: elementwise calls and reductions of one thread are kept back while they can
+// share kernels. Whatever else happens on a device, or needs what they compute, makes them run
+// first.
 #pragma once
-#include "compiler/fusion/graph.h"
+#include "runtime/fusion/stretch.h"
 #include "runtime/kernel/recorder.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace quern {
 
-// A kernel that ran for a stretch.
-struct FusedLaunch {
-    std::string graph;                  // after all passes, in text
-    std::string source;                 // generated CUDA C++; empty unless asked for
-    std::vector<int> lines;             // of the function that went into it, each once
-    int calls = 0;                      // that were recorded for it
-    std::int64_t read = 0, written = 0; // bytes
-};
-
 class Fusion final : public Recorder {
   public:
-    explicit Fusion(std::string name) : name_(std::move(name)) {}
+    explicit Fusion(std::string name) : stretch_(std::move(name)) {}
     bool take(const RecordedCall& call) override;
-    void settle() override;
+    void settle() override { settle(nullptr); }
+    void settle(void (*on_wait)(bool entering));
     void host_reads() override {
         if (on_read && !running_)
             on_read();
@@ -32,36 +26,30 @@ class Fusion final : public Recorder {
     std::function<void()> on_read; // values are about to be brought to the host; may throw
 
     // From now on every launch is noted.
-    void watch() { watched_ = true; }
-    [[nodiscard]] const std::vector<FusedLaunch>& launches() const noexcept { return launches_; }
+    void watch() { stretch_.watched = true; }
+    [[nodiscard]] const std::vector<FusedLaunch>& launches() const noexcept {
+        return stretch_.launches;
+    }
 
   private:
-    struct Value {
-        Array array; // of an array's elements
-        Scalar scalar;
-        GraphValue facts;
-    };
     struct Step {
         GraphStep step;
         std::shared_ptr<const void> kernel; // held, so that its spec is there
     };
+    enum class Over : std::uint8_t { elements, rows, neither };
+    [[nodiscard]] Over over(const RecordedCall& call, std::span<const std::int64_t> shape) const;
+    [[nodiscard]] Dims strides_of(const Array& array, Over over, int ndim) const;
     [[nodiscard]] bool fits(const RecordedCall& call) const;
-    [[nodiscard]] int latest(const Array& array) const; // no_value: it is not known yet
-    int value_of(const Array& array);
+    void begin(const RecordedCall& call);
+    // Of the elements that lie so in memory; no_value: none is known.
+    [[nodiscard]] int latest(const Array& array, const Dims& strides) const;
+    int value_of(const Array& array, Dims strides);
     int value_of(const Scalar& scalar, DType dtype);
-    int made_value(const Array& array);
     void find_wanted();
-    void run(std::size_t first, std::size_t last);
-    void launch(const FusionGraph& graph, const std::vector<int>& values, int calls);
 
-    std::string name_;
-    std::vector<Value> values_;
+    Stretch stretch_;
     std::vector<Step> steps_;
-    Dims shape_;
-    Device* device_ = nullptr;
-    CUstream stream_ = nullptr;
-    bool running_ = false, watched_ = false;
-    std::vector<FusedLaunch> launches_;
+    bool running_ = false;
 };
 
 } // namespace quern

@@ -1,6 +1,7 @@
 // The steps of one elementwise call between Python's arguments and the launch. All of the warm
 // road: no locks, no strings but in errors.
 #pragma once
+#include "compiler/base/error.h"
 #include "runtime/kernel/elementwise.h"
 
 #include <array>

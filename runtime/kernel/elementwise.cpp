@@ -52,7 +52,6 @@ ElementwiseKernel::ElementwiseKernel(ElementwiseSpec spec)
 ElementwiseKernel::~ElementwiseKernel() = default;
 
 const ElementwiseSpec& ElementwiseKernel::spec() const noexcept { return state_->spec; }
-std::shared_ptr<const void> ElementwiseKernel::hold() const noexcept { return state_; }
 
 std::vector<std::pair<std::string, std::string>> ElementwiseKernel::cached_codes() const {
     const std::lock_guard lock(state_->mutex);
@@ -175,7 +174,8 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
 
     if (Recorder* recorder = current_recorder(); recorder != nullptr) [[unlikely]]
         if (call.block_size == default_block_size &&
-            recorder->take({*this, typed.signature, args, arrays, shape, device, stream}))
+            recorder->take({&spec, nullptr, typed.signature, args, arrays, shape, device, stream,
+                            state_}))
             return made;
     const Operands operands(spec, arrays);
     ElementwisePlan plan;

@@ -30,9 +30,6 @@ class ElementwiseKernel {
     ElementwiseKernel& operator=(const ElementwiseKernel&) = delete;
 
     [[nodiscard]] const ElementwiseSpec& spec() const noexcept;
-    // Keeps the spec, and what calls resolved, for as long as it is held.
-    [[nodiscard]] std::shared_ptr<const void> hold() const noexcept;
-
     // Runs the kernel. `args` has nin or nin + nout entries; outputs that were not given are made,
     // in C order, and returned in order. Thread safe. `on_wait` is called around a compile and
     // around a long run on the CPU (true before, false after), so that bindings can release the GIL
@@ -45,7 +42,7 @@ class ElementwiseKernel {
 
   private:
     struct State;
-    std::shared_ptr<State> state_;
+    std::shared_ptr<State> state_; // recorded calls hold it too
 };
 
 } // namespace quern

@@ -1,7 +1,7 @@
-// Where a thread's elementwise calls are kept back, to be fused with others: nowhere, or with the
-// recorder of a fused function (runtime/fusion).
+// Where a thread's calls of elementwise and reduction kernels are kept back, to be fused with
+// others: nowhere, or with the recorder of a fused function (runtime/fusion).
 #pragma once
-#include "compiler/base/error.h"
+#include "compiler/spec/reduction_spec.h"
 #include "runtime/device/pending.h"
 #include "runtime/kernel/call.h"
 
@@ -9,13 +9,21 @@ namespace quern {
 
 // A call whose outputs are made and whose launch is not.
 struct RecordedCall {
-    const ElementwiseKernel& kernel;
+    const ElementwiseSpec* elementwise; // either this
+    const ReductionSpec* reduction;     // or that
     const Signature& signature;
     std::span<const Argument> args;
     const ParamArrays& arrays; // of all parameters, made outputs among them
     const CallShape& shape;
     Device& device;
     CUstream stream;
+    std::shared_ptr<const void> kernel; // holds the spec and the signature
+    std::uint64_t reduced = 0;          // bit d: axis d is
+    bool keepdims = false;
+
+    [[nodiscard]] const KernelSpec& spec() const {
+        return elementwise != nullptr ? static_cast<const KernelSpec&>(*elementwise) : *reduction;
+    }
 };
 
 class Recorder : public Pending {

@@ -5,6 +5,7 @@
 #include "runtime/array/views.h"
 #include "runtime/kernel/casts.h"
 #include "runtime/kernel/plan_options.h"
+#include "runtime/kernel/recorder.h"
 #include "runtime/kernel/table.h"
 
 #include <algorithm>
@@ -121,7 +122,7 @@ std::int64_t elements_behind(const Array& array, const ReduceCall& call) {
 Meeting meeting_of(Reduction op, const Array& array, const ReduceCall& call) {
     if (plan_target(array.device()) == Target::cpu)
         return Meeting::lanes;
-    if (call.where != nullptr)
+    if (call.where != nullptr || current_recorder() != nullptr) // other arrays may be reduced
         return Meeting::any;
     std::uint64_t walked = call.all_axes ? ~std::uint64_t{0} : 0;
     for (const std::int64_t axis : call.axes)

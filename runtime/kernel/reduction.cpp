@@ -8,6 +8,7 @@
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
 #include "runtime/kernel/plan_options.h"
+#include "runtime/kernel/recorder.h"
 #include "runtime/kernel/tickets.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
@@ -79,7 +80,7 @@ struct ReductionKernel::State {
 ReductionKernel::ReductionKernel(const ReductionText& text)
     : ReductionKernel(make_reduction_spec(text)) {}
 ReductionKernel::ReductionKernel(ReductionSpec spec)
-    : state_(std::make_unique<State>(std::move(spec))) {}
+    : state_(std::make_shared<State>(std::move(spec))) {}
 ReductionKernel::~ReductionKernel() = default;
 
 const ReductionSpec& ReductionKernel::spec() const noexcept { return state_->spec; }
@@ -344,6 +345,11 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     take_outputs(spec, typed.signature, args, device, stream, prepared);
     if (prepared.empty)
         return std::move(prepared.made);
+    if (Recorder* recorder = current_recorder(); recorder != nullptr) [[unlikely]]
+        if (call.splits == 0 &&
+            recorder->take({nullptr, &spec, typed.signature, args, prepared.arrays, prepared.shape,
+                            device, stream, state_, prepared.reduced_axes, call.keepdims}))
+            return std::move(prepared.made);
     list_operands(spec, call.keepdims, prepared);
     make_plan(spec, device, call, state.accumulator.bytes(typed.signature), prepared);
     const ByteKey key = variant_key(device, prepared.variant);

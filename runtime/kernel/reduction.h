@@ -43,7 +43,7 @@ class ReductionKernel {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_; // recorded calls hold it too
 };
 
 } // namespace quern

@@ -1,0 +1,198 @@
+// See stretch.h.
+#include "runtime/fusion/stretch.h"
+
+#include "compiler/base/error.h"
+#include "compiler/base/text.h"
+#include "compiler/fusion/merge.h"
+#include "compiler/fusion/passes.h"
+#include "runtime/kernel/elementwise.h"
+#include "runtime/kernel/plan_options.h"
+#include "runtime/kernel/reduction.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <unordered_map>
+
+namespace quern {
+namespace {
+
+// Everything that a graph's kernels depend on.
+std::string key_of(const FusionGraph& graph, std::string_view name, int kind) {
+    std::string key(name);
+    const auto add = [&](int number) {
+        key.append(reinterpret_cast<const char*>(&number), sizeof number);
+    };
+    add(kind);
+    for (const GraphValue& value : graph.values)
+        add(static_cast<int>(value.dtype) << 4 | value.per_row << 3 | value.given << 2 |
+            value.scalar << 1 | value.wanted);
+    for (const GraphStep& step : graph.steps) {
+        const KernelSpec& spec = step.kernel();
+        key += join('\0', spec.in_params, '\0', spec.out_params, '\0', spec.preamble, '\0');
+        if (step.reduction != nullptr)
+            key += join(step.reduction->map_expr, '\0', step.reduction->reduce_expr, '\0',
+                        step.reduction->post_map_expr, '\0', step.reduction->identity, '\0',
+                        step.reduction->reduce_type, '\0', step.reduction->inner_type, '\0');
+        else
+            key += join(step.spec->operation, '\0');
+        add(step.per_row);
+        for (const auto* list : {&step.inputs, &step.before, &step.outputs})
+            for (const int value : *list)
+                add(value);
+        for (const auto& [letter, spelling] : step.signature->placeholders)
+            key += join(letter, spelling);
+    }
+    return key;
+}
+
+// Made on first use and kept: graphs that are alike share it.
+template <class Made, class Make> Made& known(const std::string& key, const Make& make) {
+    static auto* const all = new std::unordered_map<std::string, std::unique_ptr<Made>>;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    auto& found = (*all)[key];
+    if (!found)
+        found = std::make_unique<Made>(make());
+    return *found;
+}
+
+// A part's kernel; `values` of the part's graph are its parameters.
+struct KnownPart {
+    std::unique_ptr<ElementwiseKernel> elementwise;
+    std::unique_ptr<ReductionKernel> reduction;
+    std::vector<int> values;
+    std::string text;
+
+    [[nodiscard]] const KernelSpec& spec() const {
+        return elementwise ? static_cast<const KernelSpec&>(elementwise->spec())
+                           : reduction->spec();
+    }
+    [[nodiscard]] std::string source() const {
+        const auto codes = elementwise ? elementwise->cached_codes() : reduction->cached_codes();
+        return codes.empty() ? std::string() : codes.back().second;
+    }
+};
+
+KnownPart make_part(const GraphPart& part, const std::string& name) {
+    KnownPart made;
+    made.text = text_of(part.graph);
+    if (part.kind == PartKind::reduction) {
+        MergedReduction merged = merge_reduction(part.graph, name);
+        made.reduction = std::make_unique<ReductionKernel>(std::move(merged.spec));
+        made.values = std::move(merged.values);
+    } else {
+        MergedKernel merged = merge(part.graph, name);
+        made.elementwise = std::make_unique<ElementwiseKernel>(std::move(merged.spec));
+        made.values = std::move(merged.values);
+    }
+    return made;
+}
+
+// Of memory, each element once however often it is seen.
+std::int64_t bytes_behind(const Array& array) {
+    auto bytes = static_cast<std::int64_t>(bytes_of(array.dtype()));
+    for (int d = 0; d < array.ndim(); ++d)
+        bytes *= array.strides()[d] != 0 ? array.shape()[d] : 1;
+    return bytes;
+}
+
+using Parts = std::vector<GraphPart>;
+
+Parts make_parts(FusionGraph graph, bool keeps_costly) {
+    run_passes(graph);
+    return cut(graph, keeps_costly);
+}
+
+} // namespace
+
+// The value as a kernel over the stretch's shape, or over its rows, takes it.
+Array Stretch::seen(const StretchValue& value, bool by_rows) const {
+    const Array& array = value.array;
+    if (!by_rows && array.shape() == shape)
+        return array;
+    const auto& axes = by_rows ? kept_axes : all_axes;
+    Dims extents(axes.size()), strides(axes.size());
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        extents[static_cast<int>(k)] = shape[static_cast<int>(axes[k])];
+        strides[static_cast<int>(k)] = value.strides[static_cast<int>(axes[k])];
+    }
+    return Array(array.buffer(), array.address(), array.dtype(), extents, strides,
+                 array.writable());
+}
+
+void Stretch::run(std::vector<GraphStep> steps, void (*on_wait)(bool)) {
+    all_axes.resize(static_cast<std::size_t>(shape.size()));
+    std::iota(all_axes.begin(), all_axes.end(), 0);
+    FusionGraph graph;
+    for (const StretchValue& value : values)
+        graph.values.push_back(value.facts);
+    graph.steps = std::move(steps);
+    const bool keeps_costly = plan_target(*device) == Target::cpu;
+    const Parts& parts = known<Parts>(key_of(graph, name, keeps_costly ? -1 : -2), [&] {
+        return make_parts(graph, keeps_costly);
+    });
+    for (const GraphPart& part : parts)
+        run_part(part, on_wait);
+}
+
+void Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
+    KnownPart& made = known<KnownPart>(key_of(part.graph, name, static_cast<int>(part.kind)),
+                                       [&] { return make_part(part, name); });
+    const KernelSpec& spec = made.spec();
+    std::vector<Array> arrays;
+    arrays.reserve(made.values.size());
+    std::vector<Argument> args;
+    for (std::size_t k = 0; k < made.values.size(); ++k) {
+        const int number = part.values[static_cast<std::size_t>(made.values[k])];
+        const StretchValue& value = values[static_cast<std::size_t>(number)];
+        if (value.facts.scalar) {
+            args.push_back(Argument::of(value.scalar));
+            continue;
+        }
+        const bool output = spec.params[k].output;
+        arrays.push_back(seen(value, part.kind == PartKind::rows ||
+                                         (output && part.kind == PartKind::reduction)));
+        args.push_back(Argument::of(arrays.back()));
+    }
+    try {
+        if (made.reduction) {
+            ReductionCall call;
+            call.all_axes = false;
+            call.axes = reduced_axes;
+            call.has_stream = true;
+            call.stream = stream;
+            static_cast<void>((*made.reduction)(args, call, on_wait));
+        } else {
+            ElementwiseCall call;
+            call.has_stream = true;
+            call.stream = stream;
+            if (arrays.empty()) { // nothing is stored, but a body may do more
+                call.size = 1;
+                for (const std::int64_t axis : part.kind == PartKind::rows ? kept_axes : all_axes)
+                    call.size *= shape[static_cast<int>(axis)];
+            }
+            static_cast<void>((*made.elementwise)(args, call, on_wait));
+        }
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::value || part.graph.steps.size() == 1)
+            throw;
+        for (const GraphPart& half : halves(part)) // too many operands or axes for one kernel
+            run_part(half, on_wait);
+        return;
+    }
+    if (!watched)
+        return;
+    FusedLaunch noted{made.text, made.source(), {}, static_cast<int>(part.graph.steps.size()), 0, 0};
+    for (const GraphStep& step : part.graph.steps)
+        if (std::ranges::find(noted.lines, step.line) == noted.lines.end())
+            noted.lines.push_back(step.line);
+    for (std::size_t k = 0; k < args.size(); ++k)
+        if (args[k].kind == ArgType::Kind::array)
+            (spec.params[k].output ? noted.written : noted.read) +=
+                bytes_behind(*args[k].array);
+    launches.push_back(std::move(noted));
+}
+
+} // namespace quern
