@@ -145,4 +145,9 @@ CompiledKernel compile_scan(const ReductionSpec& spec, const Signature& signatur
     return compile_generated(spec, labelled_texts(spec), emit_scan(spec, signature, variant), arch);
 }
 
+CompiledKernel compile_rows(const RowSpec& spec, const Signature& signature,
+                            const RowLayout& layout, const Arch& arch) {
+    return compile_generated(spec, {}, emit_rows(spec, signature, layout), arch);
+}
+
 } // namespace quern

@@ -6,6 +6,7 @@
 #include "compiler/codegen/elementwise.h"
 #include "compiler/codegen/program.h"
 #include "compiler/codegen/reduction.h"
+#include "compiler/codegen/rows.h"
 #include "compiler/codegen/scan.h"
 #include "compiler/codegen/select.h"
 #include "compiler/ops/index_kernel.h"
@@ -43,6 +44,10 @@ struct CompiledKernel {
 // The same for a scan. A split one's first kernel on a CPU is `symbol` + "_totals".
 [[nodiscard]] CompiledKernel compile_scan(const ReductionSpec& spec, const Signature& signature,
                                           const ScanVariant& variant, const Arch& arch);
+
+// The same for a row kernel.
+[[nodiscard]] CompiledKernel compile_rows(const RowSpec& spec, const Signature& signature,
+                                          const RowLayout& layout, const Arch& arch);
 
 // A program of the user's own: its text goes to the toolchain as it stands.
 struct RawSource {

@@ -5,8 +5,8 @@
 
 namespace quern {
 
-FoldEmitter::FoldEmitter(const ReductionSpec& spec, const Signature& signature, int index_bits)
-    : spec_(spec), signature_(signature), out_(spec.name + ".cu"), q_(own_prefix(spec)),
+FoldEmitter::FoldEmitter(const KernelSpec& spec, const Signature& signature, int index_bits)
+    : kernel_(spec), signature_(signature), out_(spec.name + ".cu"), q_(own_prefix(spec)),
       index_(index_type(index_bits)), signed_(signed_index_type(index_bits)) {
     int operand = 0;
     for (std::size_t k = 0; k < spec.params.size(); ++k)
@@ -19,10 +19,10 @@ const std::string& FoldEmitter::name_of(int operand) const {
         for (const OperandRef& ref : *list)
             if (ref.number == operand)
                 return name(ref);
-    return spec_.name;
+    return kernel_.name;
 }
 
-void FoldEmitter::accumulator_type() {
+void JoinEmitter::accumulator_type() {
     const std::string type =
         !spec_.reduce_type.empty()
             ? spec_.reduce_type
@@ -30,7 +30,7 @@ void FoldEmitter::accumulator_type() {
     out_.line("typedef ", type, " _type_reduce;");
 }
 
-void FoldEmitter::join_lambda(std::string_view name, const std::string& type) {
+void JoinEmitter::join_lambda(std::string_view name, const std::string& type) {
     out_.open("const auto ", own(name), " = [&](", type, " a, ", type, " b) -> ", type);
     out_.line("return (");
     out_.user(reduce_label, spec_.reduce_expr, ");");

@@ -1,5 +1,5 @@
-// What the emitters of reductions and scans share: names, the user's expressions as lambdas, and
-// addresses from positions.
+// What the emitters of reductions, scans and row kernels share: names, addresses from positions and,
+// of the first two, the user's expressions as lambdas.
 #pragma once
 #include "compiler/codegen/index.h"
 #include "compiler/codegen/parts.h"
@@ -14,7 +14,7 @@ namespace quern {
 
 class FoldEmitter {
   protected:
-    FoldEmitter(const ReductionSpec& spec, const Signature& signature, int index_bits);
+    FoldEmitter(const KernelSpec& spec, const Signature& signature, int index_bits);
 
     struct OperandRef {
         std::size_t param;
@@ -27,11 +27,11 @@ class FoldEmitter {
         return join(q_, "nest.", field);
     }
     [[nodiscard]] const std::string& name(const OperandRef& ref) const {
-        return spec_.params[ref.param].name;
+        return kernel_.params[ref.param].name;
     }
     [[nodiscard]] const std::string& name_of(int operand) const;
     [[nodiscard]] std::string type(const OperandRef& ref) const {
-        return type_in_kernel(spec_, signature_, ref.param);
+        return type_in_kernel(kernel_, signature_, ref.param);
     }
     [[nodiscard]] std::string stride(const OperandRef& ref, int axis) const {
         return nest(join(name(ref), "_stride_", axis));
@@ -47,15 +47,22 @@ class FoldEmitter {
     [[nodiscard]] std::string offset(const OperandRef& ref, int begin, int end) const;
     [[nodiscard]] std::string at_byte(const std::string& pointer, const std::string& bytes) const;
 
+    const KernelSpec& kernel_;
+    const Signature& signature_;
+    Writer out_;
+    std::string q_, index_, signed_;
+    std::vector<OperandRef> inputs_, outputs_;
+};
+
+class JoinEmitter : protected FoldEmitter {
+  protected:
+    JoinEmitter(const ReductionSpec& spec, const Signature& signature, int index_bits)
+        : FoldEmitter(spec, signature, index_bits), spec_(spec) {}
     void accumulator_type(); // _type_reduce
     // own(name): a and b of `type` joined.
     void join_lambda(std::string_view name, const std::string& type);
 
     const ReductionSpec& spec_;
-    const Signature& signature_;
-    Writer out_;
-    std::string q_, index_, signed_;
-    std::vector<OperandRef> inputs_, outputs_;
 };
 
 } // namespace quern

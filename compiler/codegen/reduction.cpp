@@ -6,7 +6,7 @@ namespace quern {
 
 ReductionEmitter::ReductionEmitter(const ReductionSpec& spec, const Signature& signature,
                                    const ReductionVariant& variant)
-    : FoldEmitter(spec, signature, variant.layout.index_bits), variant_(variant),
+    : JoinEmitter(spec, signature, variant.layout.index_bits), variant_(variant),
       layout_(variant.layout) {}
 
 std::string emit_reduction(const ReductionSpec& spec, const Signature& signature,

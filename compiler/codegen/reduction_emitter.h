@@ -9,7 +9,7 @@
 
 namespace quern {
 
-class ReductionEmitter : private FoldEmitter {
+class ReductionEmitter : private JoinEmitter {
   public:
     ReductionEmitter(const ReductionSpec& spec, const Signature& signature,
                      const ReductionVariant& variant);

@@ -6,7 +6,7 @@ namespace quern {
 
 ScanEmitter::ScanEmitter(const ReductionSpec& spec, const Signature& signature,
                          const ScanVariant& variant)
-    : FoldEmitter(spec, signature, variant.layout.index_bits), variant_(variant),
+    : JoinEmitter(spec, signature, variant.layout.index_bits), variant_(variant),
       layout_(variant.layout) {}
 
 std::string emit_scan(const ReductionSpec& spec, const Signature& signature,

@@ -9,7 +9,7 @@
 
 namespace quern {
 
-class ScanEmitter : private FoldEmitter {
+class ScanEmitter : private JoinEmitter {
   public:
     ScanEmitter(const ReductionSpec& spec, const Signature& signature, const ScanVariant& variant);
     [[nodiscard]] std::string emit();

@@ -8,6 +8,7 @@ enum class PartKind : std::uint8_t {
     elements,  // steps over the shape
     rows,      // steps over its rows: over one element of each
     reduction, // steps over the shape, a reduction of what they make, steps over its rows
+    walks,     // all of it, row by row
 };
 
 struct GraphPart {

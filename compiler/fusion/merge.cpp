@@ -1,47 +1,11 @@
 // Values are named by their numbers; inside a step's block its own names stand for them.
 #include "compiler/fusion/merge.h"
 
-#include "compiler/base/text.h"
+#include "compiler/fusion/blocks.h"
 
 #include <algorithm>
 
 namespace quern {
-namespace {
-
-std::string local(int value) { return join("fused_v", value); }
-std::string parameter(int value) { return join("fused_p", value); }
-std::string result(int value) { return join("fused_r", value); }
-
-// The names of a step: its placeholders, its inputs' values and its outputs'; then `body`; then its
-// outputs become values.
-std::string block_of(const GraphStep& step, std::string_view body) {
-    const KernelSpec& spec = step.kernel();
-    std::string text = "{\n", after;
-    for (const auto& [letter, spelling] : step.signature->placeholders)
-        text += join("typedef ", spelling, " ", letter, "; ");
-    for (std::size_t k = 0; k < spec.params.size(); ++k) {
-        const Param& param = spec.params[k];
-        const std::string_view type = row(step.signature->params[k].dtype).spelling;
-        if (k < step.inputs.size()) {
-            text += join(param.non_const ? "" : "const ", type, " ", param.name, " = ",
-                         local(step.inputs[k]), "; ");
-            continue;
-        }
-        const std::size_t out = k - step.inputs.size();
-        text +=
-            join(type, " ", param.name,
-                 step.before[out] == no_value ? "" : join(" = ", local(step.before[out])), "; ");
-        after += join(local(step.outputs[out]), " = ", param.name, "; ");
-    }
-    return join(text, "\n{ ", body, "\n; }\n", after, "\n}\n");
-}
-std::string block_of(const GraphStep& step) { return block_of(step, step.spec->operation); }
-
-void add_param(std::string& list, const GraphValue& value, const std::string& name) {
-    list += join(list.empty() ? "" : ", ", row(value.dtype).name, " ", name);
-}
-
-} // namespace
 
 MergedKernel merge(const FusionGraph& graph, std::string_view name) {
     std::vector<bool> used(graph.values.size());
@@ -109,7 +73,7 @@ MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name)
     for (std::size_t k = 0; k < graph.values.size(); ++k) {
         const GraphValue& value = graph.values[k];
         const int number = static_cast<int>(k);
-        const std::string_view type = row(value.dtype).spelling;
+        const std::string_view type = type_of(graph, number);
         if (value.given && (mapped[k] || posted[k])) {
             add_param(inputs, value, parameter(number));
             order.push_back(number);
@@ -127,35 +91,20 @@ MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name)
             tail += join(result(number), " = ", local(number), ";\n");
         }
     }
-    std::string own = "\n";
-    for (const auto& [letter, spelling] : joined.signature->placeholders)
-        own += join("typedef ", spelling, " ", letter, ";\n");
     for (const GraphStep& step : graph.steps)
         if (!step.per_row)
             map += block_of(step);
-    std::string scalars; // that the post map of the reduction itself names
-    for (std::size_t k = 0; k < joined.inputs.size(); ++k) {
-        const std::string named = join("const ", row(joined.signature->params[k].dtype).spelling,
-                                       " ", spec.params[k].name, " = ", local(joined.inputs[k]), "; ");
-        map += named;
-        if (graph.values[static_cast<std::size_t>(joined.inputs[k])].scalar)
-            scalars += named;
-    }
-    std::string results, kept;
-    for (std::size_t k = 0; k < joined.outputs.size(); ++k) {
-        const std::size_t param = joined.inputs.size() + k;
-        results += join(row(joined.signature->params[param].dtype).spelling, " ",
-                        spec.params[param].name, "; ");
-        kept += join(local(joined.outputs[k]), " = ", spec.params[param].name, "; ");
-    }
-    post += join("{\n", scalars, results, "\n{ ", spec.post_map_expr, "\n; }\n", kept, "\n}\n");
+    map += names_of_inputs(graph, joined, false);
+    post += post_block(graph, joined);
     for (const GraphStep& step : graph.steps)
         if (step.per_row && &step != &joined)
             post += block_of(step);
 
     const std::string map_expr =
                           join("[&]() {\n", map, "\nreturn (", spec.map_expr, "\n);\n}()"),
-                      post_map = post + tail, preamble = spec.preamble + own;
+                      post_map = post + tail,
+                      preamble = join(spec.preamble, "\n", placeholders_of(joined)),
+                      accumulator = accumulator_of(joined);
     ReductionText text;
     text.in_params = inputs;
     text.out_params = outputs;
@@ -164,9 +113,7 @@ MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name)
     text.post_map_expr = post_map;
     text.identity = spec.identity;
     text.name = name;
-    text.reduce_type = spec.reduce_type.empty()
-                           ? row(joined.signature->params[joined.inputs.size()].dtype).spelling
-                           : std::string_view(spec.reduce_type);
+    text.reduce_type = accumulator;
     text.preamble = preamble;
     MergedReduction made{make_reduction_spec(text), std::move(order)};
     made.values.insert(made.values.end(), stored.begin(), stored.end());
@@ -180,6 +127,177 @@ MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name)
     made.spec.exact = spec.exact;
     made.spec.settled = spec.settled;
     return made;
+}
+
+namespace {
+
+// The walks of a row kernel: what each value needs is told by how many reductions lie before it.
+class RowMerger {
+  public:
+    RowMerger(const FusionGraph& graph, std::string_view name)
+        : graph_(graph), level_(graph.values.size()), maker_(graph.values.size()) {
+        merged_.spec.name = name;
+    }
+
+    MergedRows run() {
+        std::size_t last = 0;
+        for (const GraphStep& step : graph_.steps) {
+            std::size_t level = 0;
+            each_read(step, [&](int value) { level = std::max(level, level_[at(value)]); });
+            level += step.reduction != nullptr;
+            last = std::max(last, level);
+            for (const int value : step.outputs) {
+                level_[at(value)] = level;
+                maker_[at(value)] = &step;
+            }
+        }
+        merged_.spec.walks.resize(last + 1);
+        find_parameters();
+        steps_over_rows();
+        for (std::size_t k = 0; k <= last; ++k)
+            walk(k);
+        finish_row_spec(inputs_, outputs_, merged_.spec);
+        merged_.values.insert(merged_.values.end(), stored_.begin(), stored_.end());
+        merged_.spec.per_row.insert(merged_.spec.per_row.end(), stored_per_row_.begin(),
+                                    stored_per_row_.end());
+        return std::move(merged_);
+    }
+
+  private:
+    [[nodiscard]] static std::size_t at(int value) { return static_cast<std::size_t>(value); }
+
+    // A given value is one a row where a step over rows reads it.
+    void find_parameters() {
+        std::vector<bool> used(graph_.values.size());
+        by_row_.resize(graph_.values.size());
+        for (const GraphStep& step : graph_.steps)
+            each_read(step, [&](int value) {
+                used[at(value)] = true;
+                if (step.per_row && step.reduction == nullptr)
+                    by_row_[at(value)] = true;
+            });
+        for (std::size_t k = 0; k < graph_.values.size(); ++k) {
+            const GraphValue& value = graph_.values[k];
+            const int number = static_cast<int>(k);
+            if (value.given && used[k]) {
+                add_param(inputs_, value, parameter(number));
+                merged_.values.push_back(number);
+                merged_.spec.per_row.push_back(by_row_[k]);
+                if (value.scalar || by_row_[k])
+                    merged_.spec.before += join("const ", type_of(graph_, number), " ",
+                                                local(number), " = ", parameter(number), ";\n");
+            }
+            if (value.wanted) {
+                add_param(outputs_, value, result(number));
+                stored_.push_back(number);
+                stored_per_row_.push_back(value.per_row);
+            }
+        }
+    }
+
+    // Reductions' results and what follows from them, behind the walk that knows them.
+    void steps_over_rows() {
+        auto& walks = merged_.spec.walks;
+        for (const GraphStep& step : graph_.steps) {
+            if (!step.per_row)
+                continue;
+            const std::size_t level = level_[at(step.outputs.front())];
+            std::string& text = level == 0 ? merged_.spec.before : walks[level - 1].rows;
+            for (const int value : step.outputs)
+                text += join(type_of(graph_, value), " ", local(value), ";\n");
+            if (step.reduction == nullptr) {
+                text += block_of(step);
+                continue;
+            }
+            RowWalk& walk = walks[level - 1];
+            const ReductionSpec& spec = *step.reduction;
+            const std::string preamble = join(spec.preamble, "\n", placeholders_of(step)),
+                              type = accumulator_of(step);
+            text += join("{\n", preamble, "typedef ", type, " _type_reduce; _type_reduce a = ",
+                         RowSpec::join_name(level - 1, walk.joins.size()), ";\n",
+                         post_block(graph_, step), "}\n");
+            walk.joins.push_back({preamble, type, spec.inner_type, spec.identity, spec.reduce_expr,
+                                  names_of_inputs(graph_, step, false), spec.map_expr});
+            roots_.resize(walks.size());
+            for (const int value : step.inputs)
+                roots_[level - 1].push_back(value);
+            std::int64_t& most = merged_.spec.inner_steps;
+            if (spec.inner_steps > 0)
+                most = most == 0 ? spec.inner_steps : std::min(most, spec.inner_steps);
+        }
+        roots_.resize(walks.size());
+        for (const int value : stored_)
+            if (!graph_.values[at(value)].per_row)
+                roots_.back().push_back(value);
+    }
+
+    // The elements that a walk's joins or the stores need, made from what is given and rows.
+    void walk(std::size_t k) {
+        std::vector<int> values = roots_[k];
+        std::vector<bool> needed(graph_.values.size());
+        while (!values.empty()) {
+            const int value = values.back();
+            values.pop_back();
+            if (needed[at(value)] || graph_.values[at(value)].per_row)
+                continue;
+            needed[at(value)] = true;
+            if (maker_[at(value)] != nullptr)
+                each_read(*maker_[at(value)], [&](int read) { values.push_back(read); });
+        }
+        RowWalk& walk = merged_.spec.walks[k];
+        for (std::size_t v = 0; v < needed.size(); ++v) {
+            const GraphValue& value = graph_.values[v];
+            const int number = static_cast<int>(v);
+            if (!needed[v] || value.scalar || by_row_[v])
+                continue;
+            walk.elements +=
+                value.given ? join("const ", type_of(graph_, number), " ", local(number), " = ",
+                                   parameter(number), ";\n")
+                            : join(type_of(graph_, number), " ", local(number), ";\n");
+        }
+        for (const GraphStep& step : graph_.steps)
+            if (!step.per_row && std::ranges::any_of(step.outputs, [&](int value) {
+                    return static_cast<bool>(needed[at(value)]);
+                })) {
+                for (const int value : step.outputs) // of several that one may be left over
+                    if (!needed[at(value)])
+                        walk.elements += join(type_of(graph_, value), " ", local(value), ";\n");
+                walk.elements += block_of(step);
+            }
+        if (k + 1 < merged_.spec.walks.size())
+            return;
+        for (const int value : stored_)
+            (graph_.values[at(value)].per_row ? walk.rows : walk.elements) +=
+                join(result(value), " = ", local(value), ";\n");
+    }
+
+    const FusionGraph& graph_;
+    std::vector<std::size_t> level_; // reductions before each value
+    std::vector<const GraphStep*> maker_;
+    std::vector<bool> by_row_, stored_per_row_;
+    std::vector<int> stored_;
+    std::vector<std::vector<int>> roots_; // values that each walk needs
+    std::string inputs_, outputs_;
+    MergedRows merged_;
+};
+
+} // namespace
+
+bool can_be_rows(const FusionGraph& graph) {
+    std::size_t reductions = 0;
+    bool elements = false;
+    for (const GraphStep& step : graph.steps) {
+        reductions += step.reduction != nullptr;
+        if (!step.total())
+            return false;
+        for (const int value : step.outputs)
+            elements = elements || (!step.per_row && graph.values[static_cast<std::size_t>(value)].wanted);
+    }
+    return reductions > 1 || (reductions == 1 && elements);
+}
+
+MergedRows merge_rows(const FusionGraph& graph, std::string_view name) {
+    return RowMerger(graph, name).run();
 }
 
 } // namespace quern

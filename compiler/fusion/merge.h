@@ -2,6 +2,7 @@
 // The planner, the generator and the cache take it as any other.
 #pragma once
 #include "compiler/fusion/graph.h"
+#include "compiler/spec/row_spec.h"
 
 #include <string_view>
 
@@ -20,5 +21,15 @@ struct MergedReduction {
     std::vector<int> values;
 };
 [[nodiscard]] MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name);
+
+
+// Of a graph whose rows are walked several times by one kernel, with all reductions and what is
+// stored of elements and rows. Only such graphs gain by it: several reductions, or one and elements.
+struct MergedRows {
+    RowSpec spec;
+    std::vector<int> values;
+};
+[[nodiscard]] bool can_be_rows(const FusionGraph& graph);
+[[nodiscard]] MergedRows merge_rows(const FusionGraph& graph, std::string_view name);
 
 } // namespace quern

@@ -121,6 +121,10 @@ Pending* set_pending_work(Pending* work) noexcept { return std::exchange(pending
 void Device::make_current() const {
     if (pending != nullptr) [[unlikely]]
         pending->settle();
+    bind();
+}
+
+void Device::bind() const {
     if (!is_cpu() && devices().gpus_are_lost())
         throw_forked();
     CUcontext now = nullptr;

@@ -44,6 +44,7 @@ class Device {
     // This thread's driver context becomes ours; cheap when it already is. Asks the driver each
     // time, since other libraries of the process change it too.
     void make_current() const;
+    void bind() const; // the same, but what the thread keeps back it keeps
     void synchronize() const; // waits for all work of the device; the caller holds no GIL
 
   private:

@@ -8,6 +8,7 @@
 #include "runtime/kernel/elementwise.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/reduction.h"
+#include "runtime/kernel/rows.h"
 
 #include <algorithm>
 #include <memory>
@@ -62,14 +63,18 @@ template <class Made, class Make> Made& known(const std::string& key, const Make
 struct KnownPart {
     std::unique_ptr<ElementwiseKernel> elementwise;
     std::unique_ptr<ReductionKernel> reduction;
+    std::unique_ptr<RowKernel> rows;
     std::vector<int> values;
     std::string text;
 
     [[nodiscard]] const KernelSpec& spec() const {
         return elementwise ? static_cast<const KernelSpec&>(elementwise->spec())
-                           : reduction->spec();
+               : reduction ? static_cast<const KernelSpec&>(reduction->spec())
+                           : rows->spec();
     }
     [[nodiscard]] std::string source() const {
+        if (rows)
+            return rows->last_source();
         const auto codes = elementwise ? elementwise->cached_codes() : reduction->cached_codes();
         return codes.empty() ? std::string() : codes.back().second;
     }
@@ -78,7 +83,11 @@ struct KnownPart {
 KnownPart make_part(const GraphPart& part, const std::string& name) {
     KnownPart made;
     made.text = text_of(part.graph);
-    if (part.kind == PartKind::reduction) {
+    if (part.kind == PartKind::walks) {
+        MergedRows merged = merge_rows(part.graph, name);
+        made.rows = std::make_unique<RowKernel>(std::move(merged.spec));
+        made.values = std::move(merged.values);
+    } else if (part.kind == PartKind::reduction) {
         MergedReduction merged = merge_reduction(part.graph, name);
         made.reduction = std::make_unique<ReductionKernel>(std::move(merged.spec));
         made.values = std::move(merged.values);
@@ -98,11 +107,22 @@ std::int64_t bytes_behind(const Array& array) {
     return bytes;
 }
 
-using Parts = std::vector<GraphPart>;
+// A graph's parts, and itself where one kernel may do.
+struct Parts {
+    std::optional<GraphPart> whole;
+    std::vector<GraphPart> each;
+};
 
-Parts make_parts(FusionGraph graph, bool keeps_costly) {
+Parts make_parts(FusionGraph graph, bool on_cpu) {
     run_passes(graph);
-    return cut(graph, keeps_costly);
+    Parts made;
+    if (!on_cpu && can_be_rows(graph)) {
+        made.whole = GraphPart{PartKind::walks, graph, {}};
+        made.whole->values.resize(graph.values.size());
+        std::iota(made.whole->values.begin(), made.whole->values.end(), 0);
+    }
+    made.each = cut(graph, on_cpu);
+    return made;
 }
 
 } // namespace
@@ -129,15 +149,17 @@ void Stretch::run(std::vector<GraphStep> steps, void (*on_wait)(bool)) {
     for (const StretchValue& value : values)
         graph.values.push_back(value.facts);
     graph.steps = std::move(steps);
-    const bool keeps_costly = plan_target(*device) == Target::cpu;
-    const Parts& parts = known<Parts>(key_of(graph, name, keeps_costly ? -1 : -2), [&] {
-        return make_parts(graph, keeps_costly);
-    });
-    for (const GraphPart& part : parts)
+    const bool on_cpu = plan_target(*device) == Target::cpu;
+    const Parts& parts =
+        known<Parts>(key_of(graph, name, on_cpu ? -1 : -2), [&] { return make_parts(graph, on_cpu); });
+    if (parts.whole && run_part(*parts.whole, on_wait))
+        return;
+    for (const GraphPart& part : parts.each)
         run_part(part, on_wait);
 }
 
-void Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
+// False: not in this way, and nothing has run.
+bool Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
     KnownPart& made = known<KnownPart>(key_of(part.graph, name, static_cast<int>(part.kind)),
                                        [&] { return make_part(part, name); });
     const KernelSpec& spec = made.spec();
@@ -157,7 +179,10 @@ void Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
         args.push_back(Argument::of(arrays.back()));
     }
     try {
-        if (made.reduction) {
+        if (made.rows) {
+            if (!(*made.rows)(args, {reduced_axes, stream}, on_wait))
+                return false;
+        } else if (made.reduction) {
             ReductionCall call;
             call.all_axes = false;
             call.axes = reduced_axes;
@@ -178,12 +203,14 @@ void Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::value || part.graph.steps.size() == 1)
             throw;
+        if (made.rows)
+            return false;
         for (const GraphPart& half : halves(part)) // too many operands or axes for one kernel
             run_part(half, on_wait);
-        return;
+        return true;
     }
     if (!watched)
-        return;
+        return true;
     FusedLaunch noted{made.text, made.source(), {}, static_cast<int>(part.graph.steps.size()), 0, 0};
     for (const GraphStep& step : part.graph.steps)
         if (std::ranges::find(noted.lines, step.line) == noted.lines.end())
@@ -193,6 +220,7 @@ void Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
             (spec.params[k].output ? noted.written : noted.read) +=
                 bytes_behind(*args[k].array);
     launches.push_back(std::move(noted));
+    return true;
 }
 
 } // namespace quern

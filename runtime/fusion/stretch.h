@@ -43,7 +43,7 @@ struct Stretch {
     std::vector<FusedLaunch> launches;
 
   private:
-    void run_part(const GraphPart& part, void (*on_wait)(bool entering));
+    bool run_part(const GraphPart& part, void (*on_wait)(bool entering));
     [[nodiscard]] Array seen(const StretchValue& value, bool by_rows) const;
 };
 

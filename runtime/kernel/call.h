@@ -61,6 +61,7 @@ class PackedParameters {
     void add_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan);
     void add_nest(const std::vector<ReductionField>& fields, const ReductionPlan& plan);
     void add_nest(const std::vector<ScanField>& fields, const ScanPlan& plan);
+    void add_nest(const std::vector<RowField>& fields, const RowPlan& plan);
     [[nodiscard]] void** data() noexcept { return pointers_.data(); }
 
   private:

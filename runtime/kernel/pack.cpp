@@ -78,6 +78,10 @@ void PackedParameters::add_nest(const std::vector<ScanField>& fields, const Scan
     pack_scan(fields, plan, reserve(24 * fields.size()));
 }
 
+void PackedParameters::add_nest(const std::vector<RowField>& fields, const RowPlan& plan) {
+    pack_rows(fields, plan, reserve(24 * fields.size()));
+}
+
 void PackedParameters::add_nest(const std::vector<NestField>& fields, const ElementwisePlan& plan) {
     pack_nest(fields, plan, reserve(24 * fields.size()));
 }

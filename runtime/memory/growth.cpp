@@ -31,7 +31,7 @@ PoolBuffer* PoolState::try_segment(Arena& arena, std::size_t bytes, std::size_t 
         return nullptr;
     Arena::Spare whole = arena.make_spare(), rest = arena.make_spare();
     const DriverApi& api = device.api();
-    device.make_current();
+    device.bind();
     std::uint64_t address = 0;
     CUresult status{};
     {

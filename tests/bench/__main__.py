@@ -26,6 +26,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "device": ("cuda", {}),
     "reductions": ("cuda", {}),
     "array-gpu": ("cuda", {}),
+    "fuse-gpu": ("cuda", {}),
 }
 
 

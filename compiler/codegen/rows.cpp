@@ -1,0 +1,325 @@
+// The threads of a row hold it in registers, walk it, join what they found, and walk it again.
+#include "compiler/codegen/rows.h"
+
+#include "compiler/codegen/fold_emitter.h"
+#include "compiler/codegen/words.h"
+
+namespace quern {
+
+std::vector<RowField> row_fields(const RowLayout& layout) {
+    using Kind = RowField::Kind;
+    std::vector<RowField> fields;
+    const auto add = [&](Kind kind, int axis = 0, int operand = 0) {
+        fields.push_back(
+            {kind, static_cast<std::int16_t>(operand), static_cast<std::int16_t>(axis)});
+    };
+    add(Kind::rows);
+    add(Kind::length);
+    add(Kind::packs);
+    add(Kind::group_bits);
+    for (int d = 1; d < layout.kept_ndim; ++d)
+        add(Kind::extent, d);
+    for (int k = 0; k < layout.operand_count; ++k)
+        for (int d = 0; d < layout.ndim(); ++d)
+            add(Kind::stride, d, k);
+    return fields;
+}
+
+std::size_t pack_rows(const std::vector<RowField>& fields, const RowPlan& plan, void* place) {
+    using Kind = RowField::Kind;
+    Words words(place, plan.layout.index_bits);
+    for (const RowField& field : fields) {
+        switch (field.kind) {
+        case Kind::rows:
+            words.put(plan.rows);
+            break;
+        case Kind::length:
+            words.put(plan.length);
+            break;
+        case Kind::packs:
+            words.put(plan.packs);
+            break;
+        case Kind::group_bits:
+            words.put(plan.group_bits);
+            break;
+        case Kind::extent:
+            words.put_divisor(plan.shape[static_cast<std::size_t>(field.axis)]);
+            break;
+        case Kind::stride:
+            words.put(plan.stride(field.operand, field.axis));
+            break;
+        }
+    }
+    return words.bytes_from(place);
+}
+
+namespace {
+
+class RowEmitter : private FoldEmitter {
+  public:
+    RowEmitter(const RowSpec& spec, const Signature& signature, const RowLayout& layout)
+        : FoldEmitter(spec, signature, layout.index_bits), spec_(spec), layout_(layout) {}
+    std::string emit() {
+        write_head(out_, "rows", spec_, signature_, describe(layout_),
+                   kernel_pieces(spec_, signature_,
+                                 index_pieces(layout_.index_bits, "quern/rows.cuh")));
+        joins();
+        nest_struct();
+        out_.open("extern \"C\" __global__ void __launch_bounds__(", int{layout_.block}, ") ",
+                  spec_.name, "(", kernel_params(spec_, signature_, {}, q_), "const ",
+                  own("nest_type"), " ", own("nest"), ")");
+        rows();
+        for (std::size_t k = 0; k < spec_.walks.size(); ++k)
+            walk(k);
+        out_.close();
+        return out_.take();
+    }
+
+  private:
+    [[nodiscard]] Access access(const OperandRef& ref) const {
+        return layout_.access[static_cast<std::size_t>(ref.number)];
+    }
+    [[nodiscard]] bool per_row(const OperandRef& ref) const { return spec_.per_row[ref.param]; }
+    // One value for the whole row, loaded before it.
+    [[nodiscard]] bool is_single(const OperandRef& ref) const {
+        return per_row(ref) || access(ref) == Access::repeated;
+    }
+    [[nodiscard]] std::string type_of_join(std::size_t k, std::size_t j) const {
+        return own(join("join_", k, "_", j));
+    }
+    [[nodiscard]] std::string inner(std::size_t k, std::size_t j) const {
+        return type_of_join(k, j) + "::quern_own";
+    }
+
+    // A class for each join: its types, its start, how two are joined.
+    void joins() {
+        for (std::size_t k = 0; k < spec_.walks.size(); ++k)
+            for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j) {
+                const RowJoin& joined = spec_.walks[k].joins[j];
+                out_.open("struct ", type_of_join(k, j));
+                out_.line(joined.preamble);
+                out_.line("typedef ", joined.type, " _type_reduce;");
+                out_.line("typedef ",
+                          joined.inner_type.empty() ? "_type_reduce" : joined.inner_type,
+                          " quern_own;");
+                out_.line("static __device__ _type_reduce start() { return _type_reduce(",
+                          joined.identity, "); }");
+                out_.line("template <class Quern> static __device__ Quern join(Quern a, Quern b) "
+                          "{ return (",
+                          joined.reduce_expr, "); }");
+                out_.line("__device__ _type_reduce operator()(const _type_reduce& a, const "
+                          "_type_reduce& b) const { return join<_type_reduce>(a, b); }");
+                out_.close(";");
+            }
+        out_.blank();
+    }
+
+    void nest_struct() {
+        using Kind = RowField::Kind;
+        out_.open("struct ", own("nest_type"));
+        for (const RowField& field : row_fields(layout_)) {
+            switch (field.kind) {
+            case Kind::rows:
+                out_.line(index_, " rows;");
+                break;
+            case Kind::length:
+                out_.line(index_, " length;");
+                break;
+            case Kind::packs:
+                out_.line(index_, " packs;");
+                break;
+            case Kind::group_bits:
+                out_.line(index_, " group_bits;");
+                break;
+            case Kind::extent:
+                out_.line("quern::Divisor<", index_, "> by_extent_", field.axis, ";");
+                break;
+            case Kind::stride:
+                out_.line(signed_, " ", name_of(field.operand), "_stride_", field.axis, ";");
+                break;
+            }
+        }
+        out_.close(";");
+        out_.blank();
+    }
+
+    // Which row a thread has a part of; where it begins; what there is one of; what is held.
+    void rows() {
+        const int n = layout_.kept_ndim;
+        for (std::size_t k = 0; k < spec_.walks.size(); ++k)
+            for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j)
+                out_.line("__shared__ quern::Slots<", type_of_join(k, j), "::_type_reduce, ",
+                          int{layout_.block} / 32, "> ", own(join("slots_", k, "_", j)), ";");
+        out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("group_bits"), ", ",
+                  own("thread"), " = threadIdx.x & (", own("group"), " - 1), ", own("row"),
+                  " = blockIdx.x * (blockDim.x >> ", nest("group_bits"), ") + (threadIdx.x >> ",
+                  nest("group_bits"), ");");
+        out_.line("const bool ", own("alive"), " = ", own("row"), " < ", nest("rows"), ";");
+        out_.line("const ", index_, " ", own("here"), " = ", own("alive"), " ? ", own("row"),
+                  " : ", zero(), ";");
+        split_axes(own("here"), 0, n, "");
+        for (const auto* list : {&inputs_, &outputs_})
+            for (const OperandRef& ref : *list)
+                out_.line(list == &inputs_ ? "const " : "", type(ref), "* const ",
+                          own("line_" + name(ref)), " = ",
+                          at_byte(own("data_" + name(ref)), "0" + offset(ref, 0, n)), ";");
+        for (const OperandRef& ref : inputs_)
+            if (is_single(ref))
+                out_.line("const ", type(ref), " ", name(ref), " = *", own("line_" + name(ref)),
+                          ";");
+            else
+                out_.line("quern::Pack<", type(ref), ", ", lanes_of(ref), "> ",
+                          own("held_" + name(ref)), "[", int{layout_.packs}, "];");
+        out_.line(spec_.before);
+        out_.open_unrolled(own("p"), int{layout_.packs});
+        out_.line("const ", index_, " ", own("pack"), " = ", own("p"), " * ", own("group"), " + ",
+                  own("thread"), ";");
+        if (layout_.partial)
+            out_.open("if (", own("pack"), " < ", nest("packs"), ")");
+        load(join("[", own("p"), "]"));
+        if (layout_.partial)
+            out_.close();
+        out_.close();
+    }
+
+    [[nodiscard]] std::string lanes_of(const OperandRef&) const { return join(int{layout_.lanes}); }
+    [[nodiscard]] std::string first() const {
+        return join(as_signed(own("pack")), " * ", int{layout_.lanes});
+    }
+    [[nodiscard]] std::string limit() const { // of a pack's elements
+        return layout_.masked ? join(as_signed(nest("length")), " - ", first())
+                              : join(int{layout_.lanes});
+    }
+
+    // The inputs' pack number own(pack), into held_<input> + `which`.
+    void load(const std::string& which) {
+        for (const OperandRef& ref : inputs_) {
+            if (is_single(ref))
+                continue;
+            const std::string held = own("held_" + name(ref)) + which, line = own("line_" + name(ref));
+            if (access(ref) == Access::contiguous)
+                out_.line(held, ".load(", line, " + ", first(), ", ", as_signed("0"), ", ",
+                          as_signed(limit()), ");");
+            else
+                out_.line(held, "[0] = *",
+                          at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))), ";");
+        }
+    }
+
+    // The elements of a pack that is loaded: their values joined, or stored.
+    void take(std::size_t k, const std::string& which) {
+        const RowWalk& walk = spec_.walks[k];
+        const bool last = k + 1 == spec_.walks.size();
+        if (last)
+            for (const OperandRef& ref : outputs_)
+                if (!per_row(ref))
+                    out_.line("quern::Pack<", type(ref), ", ", lanes_of(ref), "> ",
+                              own("made_" + name(ref)), ";");
+        out_.open_unrolled(own("lane"), int{layout_.lanes});
+        if (spec_.uses_position)
+            out_.line("const ptrdiff_t _J = static_cast<ptrdiff_t>(", first(), ") + ", own("lane"),
+                      ";");
+        for (const OperandRef& ref : inputs_)
+            if (!is_single(ref))
+                out_.line("const ", type(ref), "& ", name(ref), " = ", own("held_" + name(ref)),
+                          which, "[", own("lane"), "];");
+        if (last)
+            for (const OperandRef& ref : outputs_)
+                if (!per_row(ref))
+                    out_.line(type(ref), "& ", name(ref), " = ", own("made_" + name(ref)), "[",
+                              own("lane"), "];");
+        out_.line(walk.elements);
+        for (std::size_t j = 0; j < walk.joins.size(); ++j) {
+            const RowJoin& joined = walk.joins[j];
+            const std::string into = own(join("own_", k, "_", j));
+            out_.open();
+            out_.line(joined.preamble);
+            out_.line("typedef ", joined.type, " _type_reduce;");
+            out_.line(joined.names);
+            out_.line("const ", inner(k, j), " ", own("value"), " = static_cast<", inner(k, j),
+                      ">(", joined.map_expr, ");");
+            const std::string both = join(type_of_join(k, j), "::join<", inner(k, j), ">(", into,
+                                          ", ", own("value"), ")");
+            if (layout_.masked)
+                out_.line("if (", own("lane"), " < ", limit(), ") ", into, " = ", both, ";");
+            else
+                out_.line(into, " = ", both, ";");
+            out_.close();
+        }
+        out_.close();
+        if (last)
+            for (const OperandRef& ref : outputs_) {
+                if (per_row(ref))
+                    continue;
+                const std::string line = own("line_" + name(ref)), made = own("made_" + name(ref));
+                if (access(ref) == Access::contiguous)
+                    out_.line("if (", own("alive"), ") ", made, ".store(", line, " + ", first(),
+                              ", ", as_signed("0"), ", ", as_signed(limit()), ");");
+                else
+                    out_.line("if (", own("alive"), ") *",
+                              at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
+                              " = ", made, "[0];");
+            }
+    }
+
+    void walk(std::size_t k) {
+        const RowWalk& walk = spec_.walks[k];
+        for (std::size_t j = 0; j < walk.joins.size(); ++j)
+            out_.line(inner(k, j), " ", own(join("own_", k, "_", j)), " = ", inner(k, j), "(",
+                      type_of_join(k, j), "::start());");
+        if (!walk.joins.empty() || !walk.elements.empty()) {
+            out_.open_unrolled(own("p"), int{layout_.packs});
+            out_.line("const ", index_, " ", own("pack"), " = ", own("p"), " * ", own("group"),
+                      " + ", own("thread"), ";");
+            if (layout_.partial)
+                out_.open("if (", own("pack"), " < ", nest("packs"), ")");
+            take(k, join("[", own("p"), "]"));
+            if (layout_.partial)
+                out_.close();
+            out_.close();
+            if (layout_.rest)
+                rest(k);
+        }
+        for (std::size_t j = 0; j < walk.joins.size(); ++j)
+            out_.line("const ", type_of_join(k, j), "::_type_reduce ", RowSpec::join_name(k, j),
+                      " = quern::join_group(static_cast<", type_of_join(k, j), "::_type_reduce>(",
+                      own(join("own_", k, "_", j)), "), ", nest("group_bits"), ", ",
+                      type_of_join(k, j), "(), ", own(join("slots_", k, "_", j)), ");");
+        if (k + 1 == spec_.walks.size())
+            for (const OperandRef& ref : outputs_)
+                if (per_row(ref))
+                    out_.line(type(ref), " ", name(ref), ";");
+        out_.line(walk.rows);
+        if (k + 1 == spec_.walks.size())
+            for (const OperandRef& ref : outputs_)
+                if (per_row(ref))
+                    out_.line("if (", own("alive"), " && ", own("thread"), " == 0) *",
+                              own("line_" + name(ref)), " = ", name(ref), ";");
+    }
+
+    // What is not held is loaded again.
+    void rest(std::size_t k) {
+        out_.line("#pragma unroll 2");
+        out_.open("for (", index_, " ", own("pack"), " = ", int{layout_.packs}, " * ",
+                  own("group"), " + ", own("thread"), "; ", own("pack"), " < ", nest("packs"),
+                  "; ", own("pack"), " += ", own("group"), ")");
+        for (const OperandRef& ref : inputs_)
+            if (!is_single(ref))
+                out_.line("quern::Pack<", type(ref), ", ", lanes_of(ref), "> ",
+                          own("held_" + name(ref)), ";");
+        load("");
+        take(k, "");
+        out_.close();
+    }
+
+    const RowSpec& spec_;
+    const RowLayout& layout_;
+};
+
+} // namespace
+
+std::string emit_rows(const RowSpec& spec, const Signature& signature, const RowLayout& layout) {
+    return RowEmitter(spec, signature, layout).emit();
+}
+
+} // namespace quern

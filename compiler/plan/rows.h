@@ -1,0 +1,64 @@
+// The planner of row kernels on GPUs: which threads have a row, and how much of it they hold. A
+// pure function, like the others.
+#pragma once
+#include "compiler/plan/elementwise.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+// Everything that the generated text depends on besides the types.
+struct RowLayout {
+    std::uint8_t kept_ndim = 0; // after merging; a row lies along the axis behind them
+    std::uint8_t lanes = 1;     // neighbouring elements a thread takes at a time
+    std::uint8_t packs = 1;     // that a thread holds in registers
+    std::uint8_t index_bits = 32;
+    bool masked = false;     // a row ends inside a pack
+    bool partial = false;    // threads hold less than they could
+    bool rest = false;       // a row is longer than they hold: its end is read in every walk
+    std::uint16_t block = 256;
+    std::uint8_t operand_count = 0;
+    std::array<Access, max_operands> access{}; // along a row
+
+    [[nodiscard]] int ndim() const { return kept_ndim + 1; }
+    friend bool operator==(const RowLayout&, const RowLayout&) = default;
+};
+
+struct RowPlan {
+    RowLayout layout;
+    std::int64_t rows = 1, length = 1, packs = 1;  // packs of a row
+    std::array<std::int64_t, max_plan_ndim> shape; // kept extents, then the length
+    std::array<std::int64_t, 512> stride_store;    // bytes, layout.ndim() for each operand
+    [[nodiscard]] std::int64_t stride(int operand, int axis) const {
+        return stride_store[static_cast<std::size_t>(operand * layout.ndim() + axis)];
+    }
+    int group_bits = 0; // log2 of the threads of a row
+    std::uint32_t grid = 1;
+};
+
+struct RowRequest {
+    std::span<const std::int64_t> shape;
+    std::uint64_t reduced = 0;         // bit d: axis d is along a row
+    std::span<const Operand> operands; // of one value a row where they do not vary along it
+    int processors = 1;
+    bool uses_place = false;
+    std::int64_t most_steps = 0; // elements that a thread may join; 0: any number
+    int narrow_bits = narrow_index_bits;
+};
+
+inline constexpr int row_bytes_held = 128; // a thread's own, of all inputs
+inline constexpr int row_packs_held = 8;
+inline constexpr int row_block = 256; // threads of a block, unless a row takes more
+inline constexpr int row_most_threads = 1024;
+
+// False where rows are not the fastest axis, or too long for how few they are: other kernels do
+// better.
+[[nodiscard]] bool plan_rows(const RowRequest& request, RowPlan& plan);
+
+[[nodiscard]] std::string describe(const RowLayout& layout);
+
+} // namespace quern

@@ -1,0 +1,119 @@
+// The call of a row kernel: plan, find or compile, pack, launch.
+#include "runtime/kernel/rows.h"
+
+#include "compiler/base/settings.h"
+#include "runtime/kernel/call.h"
+#include "runtime/kernel/plan_options.h"
+#include "runtime/kernel/typed.h"
+#include "runtime/kernel/waiting.h"
+
+namespace quern {
+namespace {
+
+// One compiled variant on one device.
+struct Loaded {
+    CUfunction function = nullptr;
+    ModuleHandle module;
+    std::vector<RowField> nest;
+};
+
+ByteKey variant_key(const Device& device, const RowLayout& layout) {
+    ByteKey key;
+    key.add(static_cast<std::uint8_t>(device.index()));
+    key.add(static_cast<std::uint8_t>(device.index() >> 8));
+    key.add(layout.kept_ndim);
+    key.add(static_cast<std::uint8_t>(layout.lanes));
+    key.add(static_cast<std::uint8_t>(layout.packs | layout.masked << 4 | layout.partial << 5 |
+                                      layout.rest << 6));
+    key.add(layout.index_bits);
+    key.add(static_cast<std::uint8_t>(layout.block >> 5));
+    for (std::size_t k = 0; k < layout.operand_count; ++k)
+        key.add(static_cast<std::uint8_t>(layout.access[k]));
+    return key;
+}
+
+} // namespace
+
+struct RowKernel::State {
+    explicit State(RowSpec made) : spec(std::move(made)) {}
+
+    const RowSpec spec;
+    mutable std::mutex mutex; // guards writing to the table and `source`
+    TypedTable<Loaded> types;
+    std::string source;
+
+    Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const RowLayout& layout, Device& device,
+                 void (*on_wait)(bool)) {
+        auto loaded = std::make_unique<Loaded>();
+        CompiledKernel compiled;
+        {
+            const Waiting waiting(on_wait);
+            compiled = compile_rows(spec, typed.signature, layout, device.arch());
+            loaded->module = load_module(device, compiled.binary, spec.name);
+            loaded->function = find_function(device, loaded->module, compiled.symbol);
+        }
+        loaded->nest = row_fields(layout);
+        const std::lock_guard lock(mutex);
+        source = std::move(compiled.source);
+        return typed.variants.insert(key, std::move(loaded));
+    }
+};
+
+RowKernel::RowKernel(RowSpec spec) : state_(std::make_unique<State>(std::move(spec))) {}
+RowKernel::~RowKernel() = default;
+
+const RowSpec& RowKernel::spec() const noexcept { return state_->spec; }
+
+std::string RowKernel::last_source() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->source;
+}
+
+bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
+                           void (*on_wait)(bool entering)) {
+    State& state = *state_;
+    const RowSpec& spec = state.spec;
+    Typed<Loaded>& typed = state.types.find_or_resolve(spec, args, state.mutex);
+    Device& device = device_of_call(spec, args);
+    ParamArrays arrays{};
+    std::array<Operand, max_operands> operands;
+    std::size_t count = 0;
+    const Array* whole = nullptr;
+    for (std::size_t k = 0; k < args.size(); ++k) {
+        arrays[k] = args[k].array;
+        if (args[k].array == nullptr)
+            continue;
+        const Array& array = *args[k].array;
+        operands[count++] = {array.shape().data(),        array.strides().data(), array.ndim(),
+                             row(array.dtype()).bytes, array.address(),        spec.params[k].output};
+        whole = &array;
+    }
+    RowRequest request;
+    request.shape = whole->shape().span();
+    for (const std::int64_t axis : call.axes)
+        request.reduced |= std::uint64_t{1} << axis;
+    request.operands = {operands.data(), count};
+    request.processors = device.properties().multiprocessors;
+    request.uses_place = spec.uses_position;
+    request.most_steps = spec.inner_steps;
+    request.narrow_bits = plan_options().narrow_bits;
+    RowPlan plan;
+    if (!plan_rows(request, plan))
+        return false;
+    const ByteKey key = variant_key(device, plan.layout);
+    Loaded* loaded = typed.variants.find(key);
+    if (loaded != nullptr)
+        process_cache().count_memory_hit();
+    else
+        loaded = &state.load(typed, key, plan.layout, device, on_wait);
+    PackedParameters parameters(spec);
+    parameters.add_arguments(typed.signature, args, arrays);
+    parameters.add_nest(loaded->nest, plan);
+    const LaunchStep step{loaded->function, plan.grid, plan.layout.block};
+    if (settings().show_launch) [[unlikely]]
+        show_launch(spec, device, describe(plan.layout), step);
+    launch(spec, device, call.stream, {&step, 1}, parameters, arrays, on_wait);
+    return true;
+}
+
+} // namespace quern

@@ -1,0 +1,271 @@
+"""Fused functions on a GPU by the bytes that they must move, beside the copy rate, CuPy's `fuse` and PyTorch.
+Prints a line of JSON for each.
+
+`python -m tests.bench.fuse_gpu "softmax"` runs the rows whose names begin so; with QUERN_BENCH_COMPILE=1 torch.compile
+is a peer too, which takes some seconds a row.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tests.bench.array_gpu import wanted
+from tests.bench.device import rate
+from tests.bench.floor import Floor
+from tests.bench.measure import Row, Sample, alternate, call_us, have
+
+SECTION = "fuse-gpu"
+N = 1 << 27
+SHAPES = ((65536, 1024), (8192, 8192), (1024, 131072), (1 << 20, 64))
+
+Function = Callable[..., Any]
+
+
+def black_scholes(np: Any, s: Any, k: Any, t: Any) -> Any:
+    root = 0.3 * np.sqrt(t)
+    d1 = (np.log(s / k) + 0.065 * t) / root
+    d2 = d1 - root
+    discounted = k * np.exp(-0.02 * t)
+
+    def phi(d: Any) -> Any:
+        w = 1.0 / (1.0 + 0.2316419 * np.abs(d))
+        tail = (
+            0.3989423
+            * np.exp(-0.5 * d * d)
+            * w
+            * (0.3193815 + w * (-0.3565638 + w * (1.781478 + w * (-1.821256 + w * 1.330274))))
+        )
+        return np.where(d > 0, 1.0 - tail, tail)
+
+    p1, p2 = phi(d1), phi(d2)
+    call = s * p1 - discounted * p2
+    return call, call - s + discounted
+
+
+def polynomial(np: Any, x: Any, mask: Any, rows: Any, columns: Any, small: Any) -> Any:
+    y = ((0.5 * x + 1.5) * x - 2.0) * x + rows * columns
+    y = np.where(mask > 0, y, small)
+    return np.clip(y, -3.0, 3.0).astype("float64")
+
+
+def softmax(np: Any, x: Any, axis: int) -> Any:
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def layernorm(np: Any, x: Any, axis: int) -> Any:
+    mean = np.mean(x, axis=axis, keepdims=True)
+    return (x - mean) / np.sqrt(np.var(x, axis=axis, keepdims=True) + 1e-5)
+
+
+def log_sum_exp(np: Any, x: Any, axis: int) -> Any:
+    top = np.max(x, axis=axis, keepdims=True)
+    return np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+
+
+def l2_normalise(np: Any, x: Any, axis: int) -> Any:
+    return x / np.sqrt(np.sum(x * x, axis=axis, keepdims=True))
+
+
+def standardise(np: Any, x: Any, axis: int) -> Any:
+    return (x - np.mean(x, axis=axis, keepdims=True)) / np.std(x, axis=axis, keepdims=True)
+
+
+ROWS: dict[str, tuple[Function, str]] = {
+    "softmax": (softmax, "torch.softmax(x, axis)"),
+    "layernorm": (layernorm, "torch.layer_norm(x, x.shape[axis:])"),
+    "log_sum_exp": (log_sum_exp, "torch.logsumexp(x, axis)"),
+    "l2_normalise": (l2_normalise, "torch.nn.functional.normalize(x, dim=axis)"),
+    "standardise": (standardise, "(x - x.mean(axis, True)) / x.std(axis, keepdim=True)"),
+}
+
+
+def peers_of(function: Function, torch_text: str, host: tuple[Any, ...], axis: int | None) -> Any:
+    """Calls of other libraries on the same arrays, by their names."""
+    calls: dict[str, tuple[Function, Function]] = {}
+    if have("torch") and torch_text:
+        import torch
+
+        tensors = [torch.from_numpy(a).cuda() for a in host]
+        code = eval(f"lambda x: {torch_text}", {"torch": torch, "axis": axis})
+        if axis == -1 or "layer_norm" not in torch_text:
+            calls["PyTorch"] = (partial(code, *tensors), torch.cuda.synchronize)
+            if os.environ.get("QUERN_BENCH_COMPILE"):
+                calls["torch.compile"] = (
+                    partial(torch.compile(code), *tensors),
+                    torch.cuda.synchronize,
+                )
+    return calls
+
+
+def rate_row(
+    name: str,
+    function: Function,
+    host: tuple[Any, ...],
+    moved: int,
+    copy: Sample | None,
+    share: float,
+    torch_text: str = "",
+    axis: int | None = None,
+) -> Row:
+    import quern
+
+    given = [quern.asarray(a) for a in host]
+    fused = quern.fuse(lambda *args: function(quern, *args))
+    sample = rate(partial(fused, *given), quern.synchronize, moved)
+    row = Row(
+        SECTION,
+        name,
+        "GB/s",
+        sample,
+        copy,
+        "copy",
+        f">= {share}x the copy rate",
+        share,
+        higher_is_better=True,
+    )
+    row.note = f"unfused {rate(lambda: function(quern, *given), quern.synchronize, moved).median:.0f}"
+    for peer, (call, wait) in peers_of(function, torch_text, host, axis).items():
+        row.peers[peer] = rate(call, wait, moved)
+    return row
+
+
+def elementwise_rows(parts: list[str], copy: Sample | None) -> Iterator[Row]:
+    random = np.random.default_rng(0)
+    if wanted("black_scholes", parts):
+        s = random.random(N, np.float32) * 50 + 75
+        host = (s, s[::-1].copy(), random.random(N, np.float32) + 0.1)
+        yield rate_row("black_scholes 2^27", black_scholes, host, 5 * s.nbytes, copy, 0.95)
+    if wanted("polynomial", parts):
+        x = random.standard_normal((8192, 8192), np.float32)
+        mask = (x > 0).astype(np.int8)
+        host = (x, mask, x[:, :1].copy(), x[:1].copy(), mask)
+        yield rate_row(
+            "polynomial, 5 inputs to float64",
+            polynomial,
+            host,
+            (4 + 1 + 1 + 8) * x.size,
+            copy,
+            0.90,
+        )
+
+
+def row_rows(parts: list[str], copy: Sample | None) -> Iterator[Row]:
+    random = np.random.default_rng(0)
+    for shape, axis in [*((shape, -1) for shape in SHAPES), ((8192, 8192), 0)]:
+        x = random.standard_normal(shape, np.float32)
+        for name, (function, torch_text) in ROWS.items():
+            what = f"{name} {shape[0]}x{shape[1]}" + (" axis 0" if axis == 0 else "")
+            if not wanted(what, parts):
+                continue
+            stored = 0 if name == "log_sum_exp" else x.nbytes
+            yield rate_row(
+                what,
+                lambda np, x, function=function, axis=axis: function(np, x, axis),
+                (x,),
+                x.nbytes + stored,
+                copy,
+                0.6 if shape[1] > 100_000 else 0.8,
+                torch_text,
+                axis,
+            )
+
+
+def sum_rows(parts: list[str]) -> Iterator[Row]:
+    """Reductions of a few inputs beside a plain sum of as many bytes."""
+    import quern
+
+    random = np.random.default_rng(0)
+    x = random.standard_normal((8192, 8192), np.float32)
+    y = x[::-1].copy()
+    ours = quern.asarray(x)
+    plain = rate(lambda: ours.sum(), quern.synchronize, x.nbytes)
+    by_row = rate(lambda: ours.sum(axis=1), quern.synchronize, x.nbytes)
+    for name, function, host, beside in (
+        ("sum of squared differences", lambda np, x, y: np.sum((x - y) ** 2), (x, y), plain),
+        ("root mean square", lambda np, x: np.sqrt(np.mean(x * x)), (x,), plain),
+        (
+            "distances row by row",
+            lambda np, x, y: np.sqrt(np.sum((x - y) ** 2, axis=1)),
+            (x, y),
+            by_row,
+        ),
+        (
+            "cosine similarity row by row",
+            lambda np, x, y: np.sum(x * y, axis=1)
+            / (np.sqrt(np.sum(x * x, axis=1)) * np.sqrt(np.sum(y * y, axis=1))),
+            (x, y),
+            by_row,
+        ),
+        (
+            "cosine similarity of all",
+            lambda np, x, y: np.sum(x * y) / (np.sqrt(np.sum(x * x)) * np.sqrt(np.sum(y * y))),
+            (x, y),
+            plain,
+        ),
+    ):
+        if wanted(name, parts):
+            row = rate_row(name, function, host, sum(a.nbytes for a in host), beside, 0.9)
+            row.reference_name, row.demand = "sum", ">= 0.9x a plain sum"
+            yield row
+
+
+def call_rows(parts: list[str], floor: Floor) -> Iterator[Row]:
+    """A cached call of three small arrays."""
+    import quern
+
+    if not wanted("call", parts):
+        return
+
+    def function(x: Any, y: Any, z: Any) -> Any:
+        return (x + y) * z - 1
+
+    host = [np.full(1000, k + 1, np.float32) for k in range(3)]
+    given = [quern.asarray(a) for a in host]
+    fused = quern.fuse(function)
+    calls: dict[str, Callable[[], Sample]] = {
+        "floor": floor.launch_us,
+        "ours": lambda: call_us(fused, quern.synchronize, args=tuple(given)),
+        "unfused": lambda: call_us(function, quern.synchronize, args=tuple(given)),
+    }
+    if have("cupy"):
+        import cupy
+
+        theirs, arrays = cupy.fuse(function), tuple(cupy.asarray(a) for a in host)
+        calls["CuPy"] = lambda: call_us(theirs, cupy.cuda.Device().synchronize, args=arrays)
+    samples = alternate(calls)
+    row = Row(
+        SECTION,
+        "call, 3 arrays of 1000",
+        "us",
+        samples.pop("ours"),
+        samples.pop("floor"),
+        "cuLaunchKernel",
+        "<= 1.8x a bare launch",
+        1.8,
+    )
+    row.peers = samples
+    yield row
+
+
+def main(parts: list[str]) -> None:
+    floor = Floor()
+    copy = floor.copy_gbs()
+    for rows in (
+        elementwise_rows(parts, copy),
+        sum_rows(parts),
+        row_rows(parts, copy),
+        call_rows(parts, floor),
+    ):
+        for row in rows:
+            print(row.as_json(), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,220 @@
+"""Fused functions with reductions: their results, how many kernels they take, and what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quern
+
+Function = Callable[..., Any]
+
+
+def softmax(np: Any, x: Any) -> Any:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def layernorm(np: Any, x: Any, gain: Any) -> Any:
+    mean, var = x.mean(axis=-1), x.var(axis=-1)
+    return (x - mean[..., None]) / np.sqrt(var[..., None] + 1e-5) * gain
+
+
+def log_sum_exp(np: Any, x: Any) -> Any:
+    top = x.max(axis=-1)
+    return np.log(np.exp(x - top[..., None]).sum(axis=-1)) + top
+
+
+def l2_normalise(np: Any, x: Any) -> Any:
+    return x / np.sqrt((x * x).sum(axis=-1, keepdims=True))
+
+
+def cosine(np: Any, x: Any, y: Any) -> Any:
+    return (x * y).sum(-1) / (np.sqrt((x * x).sum(-1)) * np.sqrt((y * y).sum(-1)))
+
+
+def nearest(np: Any, x: Any, y: Any) -> Any:
+    return ((x - y) ** 2).argmin(axis=-1)
+
+
+def several(np: Any, x: Any) -> Any:
+    y = np.maximum(x, 0)
+    return {"y": y, "sum": y.sum(axis=-1), "any": (x > 2).any(axis=-1), "top": y.max(axis=-1)}
+
+
+def standardise(np: Any, x: Any) -> Any:
+    return (x - x.mean(0)) / (x.std(0) + 1)
+
+
+def distance(np: Any, x: Any, y: Any) -> Any:
+    return np.sqrt(((x - y) ** 2).sum())
+
+
+def root_mean_square(np: Any, x: Any) -> Any:
+    return np.sqrt((x * x).mean())
+
+
+def over_all(np: Any, x: Any) -> Any:
+    return (x - x.min()) / (x.max() - x.min())
+
+
+def of_sums(np: Any, x: Any) -> Any:
+    return (x * 2).sum(axis=-1).max()
+
+
+def in_place(np: Any, x: Any) -> Any:
+    x -= x.mean(axis=-1, keepdims=True)
+    x /= 1 + np.abs(x).max(axis=-1, keepdims=True)
+    return x
+
+
+ONE = [softmax, log_sum_exp, l2_normalise, several, standardise, root_mean_square, over_all]
+ONE += [of_sums, in_place]
+TWO = [cosine, nearest, distance]
+SHAPES = [((37, 130), "f4"), ((5, 64), "f8"), ((3, 1000), "f4"), ((4, 7), "f4"), ((200, 1500), "f8")]
+SHAPES += [((2, 9001), "f4"), ((6, 5, 33), "f8"), ((1, 4), "f4"), ((9, 1), "f8")]
+
+
+def check(function: Function, *drawn: Any) -> None:
+    """Fused, beside NumPy in float64."""
+    wide = [x.astype(np.result_type(x, np.float64)) for x in drawn]
+    theirs = function(np, *[x.copy() for x in wide])
+    ours = quern.fuse(lambda *args: function(quern, *args))(*map(quern.asarray, drawn))
+    if not isinstance(theirs, dict):
+        ours, theirs = {"": ours}, {"": theirs}
+    for name, value in theirs.items():
+        value = np.asarray(value)
+        found = quern.asnumpy(ours[name])
+        assert found.shape == value.shape, name
+        if value.dtype.kind != "f":
+            np.testing.assert_array_equal(found, value, name)
+            continue
+        eps = 4 * np.finfo(found.dtype).eps * np.sqrt(drawn[0].size)
+        np.testing.assert_allclose(found, value, rtol=eps, atol=eps, err_msg=name)
+
+
+@pytest.mark.parametrize("gpu_layout", [False, True])
+@pytest.mark.parametrize(("shape", "dtype"), SHAPES, ids=str)
+@pytest.mark.parametrize("function", [*ONE, *TWO, layernorm], ids=lambda f: f.__name__)
+def test_as_numpy(
+    function: Function,
+    shape: tuple[int, ...],
+    dtype: str,
+    gpu_layout: bool,
+    device: quern.Device,
+    plan_as: Any,
+) -> None:
+    rng = np.random.default_rng(len(shape) + shape[-1])
+    drawn = [rng.standard_normal(shape).astype(dtype)]
+    if function in TWO:
+        drawn.append(rng.standard_normal(shape).astype(dtype))
+    if function is layernorm:
+        drawn.append(rng.standard_normal(shape[-1]).astype(dtype))
+    with plan_as(gpu_layout=gpu_layout):
+        check(function, *drawn)
+
+
+@pytest.mark.parametrize("gpu_layout", [False, True])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "bool", "float16"])
+def test_other_dtypes(dtype: str, gpu_layout: bool, device: quern.Device, plan_as: Any) -> None:
+    def sums(np: Any, x: Any) -> Any:
+        y = x.astype(np.float32) * 2
+        return {
+            "total": x.sum(axis=1),
+            "top": x.max(axis=1),
+            "where": x.argmax(axis=1),
+            "count": np.count_nonzero(x, axis=1),
+            "rest": y - y.mean(axis=1, keepdims=True),
+        }
+
+    x = np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 9, (70, 300)).astype(dtype)
+    with plan_as(gpu_layout=gpu_layout):
+        given = quern.asarray(x)
+        ours = quern.fuse(lambda a: sums(quern, a))(given)
+    for name, value in sums(np, x).items():
+        found = quern.asnumpy(ours[name])
+        if name == "total" and dtype == "float16":
+            np.testing.assert_allclose(found, x.astype("f8").sum(axis=1), rtol=1e-3)
+        else:
+            assert found.dtype == value.dtype, name
+            np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("order", ["F", "reversed", "every other", "broadcast"])
+@pytest.mark.parametrize("gpu_layout", [False, True])
+def test_layouts(order: str, gpu_layout: bool, device: quern.Device, plan_as: Any) -> None:
+    x = np.random.default_rng(2).standard_normal((40, 60)).astype("f4")
+    views = {
+        "F": lambda np, a: np.asarray(a, order="F"),
+        "reversed": lambda np, a: a[::-1, ::-1],
+        "every other": lambda np, a: a[:, ::2],
+        "broadcast": lambda np, a: np.broadcast_to(a[:1], (40, 60)),
+    }
+    view = views[order]
+    with plan_as(gpu_layout=gpu_layout):
+        ours = quern.fuse(lambda a: softmax(quern, a))(view(quern, quern.asarray(x)))
+    np.testing.assert_allclose(quern.asnumpy(ours), softmax(np, view(np, x)), rtol=2e-6)
+
+
+KERNELS = [
+    (softmax, 1, 4),
+    (layernorm, 1, 3),
+    (log_sum_exp, 1, 3),
+    (cosine, 1, 4),
+    (distance, 1, 1),
+    (root_mean_square, 1, 1),
+    (nearest, 1, 1),
+    (in_place, 3, 4),
+]
+
+
+@pytest.mark.parametrize(("function", "gpu", "cpu"), KERNELS, ids=lambda v: getattr(v, "__name__", v))
+def test_how_many_kernels(
+    function: Function, gpu: int, cpu: int, device: quern.Device, plan_as: Any
+) -> None:
+    rng = np.random.default_rng(3)
+    drawn = [rng.standard_normal((64, 256)).astype("f4")]
+    if function in TWO:
+        drawn.append(rng.standard_normal((64, 256)).astype("f4"))
+    if function is layernorm:
+        drawn.append(rng.standard_normal(256).astype("f4"))
+    fused = quern.fuse(lambda *args: function(quern, *args))
+    with plan_as(gpu_layout=True):
+        assert len(fused.explain(*map(quern.asarray, drawn)).kernels) == gpu
+    if device.is_cpu:
+        assert len(fused.explain(*map(quern.asarray, drawn)).kernels) == cpu
+
+
+def test_a_users_reduction_is_fused(device: quern.Device) -> None:
+    norm = quern.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    fused = quern.fuse(lambda x: norm(x + 1, axis=1) * 2)
+    x = quern.arange(12, dtype="f4").reshape(3, 4)
+    assert len(fused.explain(x).kernels) == 1
+    wanted = np.sqrt(((np.arange(12).reshape(3, 4) + 1.0) ** 2).sum(axis=1)) * 2
+    np.testing.assert_allclose(quern.asnumpy(fused(x)), wanted, rtol=1e-6)
+
+
+def test_a_reduction_into_its_own_input_is_not_moved(device: quern.Device) -> None:
+    def sum_to_row(x: Any) -> Any:
+        x.sum(axis=0, out=x[0])
+        return x * 2
+
+    ours, theirs = quern.ones((3, 4)), np.ones((3, 4))
+    np.testing.assert_array_equal(
+        quern.asnumpy(quern.fuse(sum_to_row)(ours)), sum_to_row(theirs.copy())
+    )
+
+
+def test_written_twice(device: quern.Device) -> None:
+    def twice(x: Any) -> Any:
+        y = x * 2
+        first = y.sum(axis=1)
+        y += 1
+        return first, y.sum(axis=1), y
+
+    x = np.random.default_rng(4).standard_normal((5, 6))
+    for ours, theirs in zip(quern.fuse(twice)(quern.asarray(x)), twice(x.copy()), strict=True):
+        np.testing.assert_allclose(quern.asnumpy(ours), theirs, rtol=1e-12)
