@@ -17,6 +17,8 @@ std::vector<RowField> row_fields(const RowLayout& layout) {
     add(Kind::length);
     add(Kind::packs);
     add(Kind::group_bits);
+    if (layout.parks)
+        add(Kind::parked);
     for (int d = 1; d < layout.kept_ndim; ++d)
         add(Kind::extent, d);
     for (int k = 0; k < layout.operand_count; ++k)
@@ -42,6 +44,9 @@ std::size_t pack_rows(const std::vector<RowField>& fields, const RowPlan& plan, 
         case Kind::group_bits:
             words.put(plan.group_bits);
             break;
+        case Kind::parked:
+            words.put(plan.parked);
+            break;
         case Kind::extent:
             words.put_divisor(plan.shape[static_cast<std::size_t>(field.axis)]);
             break;
@@ -60,9 +65,9 @@ class RowEmitter : private FoldEmitter {
     RowEmitter(const RowSpec& spec, const Signature& signature, const RowLayout& layout)
         : FoldEmitter(spec, signature, layout.index_bits), spec_(spec), layout_(layout) {}
     std::string emit() {
-        write_head(out_, "rows", spec_, signature_, describe(layout_),
-                   kernel_pieces(spec_, signature_,
-                                 index_pieces(layout_.index_bits, "quern/rows.cuh")));
+        write_head(
+            out_, "rows", spec_, signature_, describe(layout_),
+            kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, "quern/rows.cuh")));
         joins();
         nest_struct();
         out_.open("extern \"C\" __global__ void __launch_bounds__(", int{layout_.block}, ") ",
@@ -131,6 +136,9 @@ class RowEmitter : private FoldEmitter {
             case Kind::group_bits:
                 out_.line(index_, " group_bits;");
                 break;
+            case Kind::parked:
+                out_.line(index_, " parked;");
+                break;
             case Kind::extent:
                 out_.line("quern::Divisor<", index_, "> by_extent_", field.axis, ";");
                 break;
@@ -150,13 +158,15 @@ class RowEmitter : private FoldEmitter {
             for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j)
                 out_.line("__shared__ quern::Slots<", type_of_join(k, j), "::_type_reduce, ",
                           int{layout_.block} / 32, "> ", own(join("slots_", k, "_", j)), ";");
+        if (layout_.parks)
+            out_.line("extern __shared__ __align__(16) unsigned char ", own("parked"), "[];");
         out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("group_bits"), ", ",
                   own("thread"), " = threadIdx.x & (", own("group"), " - 1), ", own("row"),
                   " = blockIdx.x * (blockDim.x >> ", nest("group_bits"), ") + (threadIdx.x >> ",
                   nest("group_bits"), ");");
         out_.line("const bool ", own("alive"), " = ", own("row"), " < ", nest("rows"), ";");
-        out_.line("const ", index_, " ", own("here"), " = ", own("alive"), " ? ", own("row"),
-                  " : ", zero(), ";");
+        out_.line("const ", index_, " ", own("here"), " = ", own("alive"), " ? ", own("row"), " : ",
+                  zero(), ";");
         split_axes(own("here"), 0, n, "");
         for (const auto* list : {&inputs_, &outputs_})
             for (const OperandRef& ref : *list)
@@ -196,7 +206,8 @@ class RowEmitter : private FoldEmitter {
         for (const OperandRef& ref : inputs_) {
             if (is_single(ref))
                 continue;
-            const std::string held = own("held_" + name(ref)) + which, line = own("line_" + name(ref));
+            const std::string held = own("held_" + name(ref)) + which,
+                              line = own("line_" + name(ref));
             if (access(ref) == Access::contiguous)
                 out_.line(held, ".load(", line, " + ", first(), ", ", as_signed("0"), ", ",
                           as_signed(limit()), ");");
@@ -297,19 +308,56 @@ class RowEmitter : private FoldEmitter {
                               own("line_" + name(ref)), " = ", name(ref), ";");
     }
 
-    // What is not held is loaded again.
+    // What is not held in registers is loaded again, or was parked in shared memory.
     void rest(std::size_t k) {
+        out_.open();
+        const bool parks = layout_.parks && spec_.walks.size() > 1;
+        const std::string parked = join(own("slot"), " < ", nest("parked"));
+        if (parks)
+            out_.line(index_, " ", own("slot"), " = 0;");
         out_.line("#pragma unroll 2");
-        out_.open("for (", index_, " ", own("pack"), " = ", int{layout_.packs}, " * ",
-                  own("group"), " + ", own("thread"), "; ", own("pack"), " < ", nest("packs"),
-                  "; ", own("pack"), " += ", own("group"), ")");
+        out_.open("for (", index_, " ", own("pack"), " = ", int{layout_.packs}, " * ", own("group"),
+                  " + ", own("thread"), "; ", own("pack"), " < ", nest("packs"), "; ", own("pack"),
+                  " += ", own("group"), parks ? ", ++" + own("slot") : "", ")");
         for (const OperandRef& ref : inputs_)
             if (!is_single(ref))
                 out_.line("quern::Pack<", type(ref), ", ", lanes_of(ref), "> ",
                           own("held_" + name(ref)), ";");
-        load("");
+        if (parks && k > 0) {
+            out_.open("if (", parked, ")");
+            move_parked(false);
+            out_.close();
+            out_.open("else");
+            load("");
+            out_.close();
+        } else {
+            load("");
+        }
+        if (parks && k == 0) {
+            out_.open("if (", parked, ")");
+            move_parked(true);
+            out_.close();
+        }
         take(k, "");
         out_.close();
+        out_.close();
+    }
+
+    // Between registers and shared memory: a pack of each input, one input behind another.
+    void move_parked(bool there) {
+        std::string before = "0";
+        for (const OperandRef& ref : inputs_) {
+            if (is_single(ref))
+                continue;
+            const std::string pack = join("quern::Pack<", type(ref), ", ", lanes_of(ref), ">"),
+                              place =
+                                  join("reinterpret_cast<", pack, "*>(", own("parked"), " + (",
+                                       before, ") * ", own("group"), " * ", nest("parked"), ")[",
+                                       own("slot"), " * ", own("group"), " + ", own("thread"), "]"),
+                              held = own("held_" + name(ref));
+            out_.line(there ? place : held, " = ", there ? held : place, ";");
+            before += join(" + sizeof(", pack, ")");
+        }
     }
 
     const RowSpec& spec_;

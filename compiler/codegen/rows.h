@@ -16,6 +16,7 @@ struct RowField {
         length,
         packs,
         group_bits,
+        parked,
         extent, // divisor by the extent of `axis`: three words
         stride, // of `operand` along `axis`, bytes, signed
     };

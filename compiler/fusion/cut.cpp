@@ -1,5 +1,5 @@
-// Reductions are taken one by one, each with the steps that its elements need and the steps over
-// rows that need nothing but it.
+// Reductions are taken one by one, or those together that do not need each other, each time with
+// the steps that their elements need and the steps over rows that need nothing but them.
 #include "compiler/fusion/cut.h"
 
 #include "compiler/spec/tokens.h"
@@ -58,8 +58,8 @@ GraphPart part_of(const FusionGraph& graph, PartKind kind, const std::vector<std
 
 class Cutter {
   public:
-    Cutter(const FusionGraph& graph, bool keeps_costly)
-        : graph_(graph), keeps_costly_(keeps_costly), maker_(graph.values.size(), none),
+    Cutter(const FusionGraph& graph, const CutRules& rules)
+        : graph_(graph), rules_(rules), maker_(graph.values.size(), none),
           known_(graph.values.size()), done_(graph.steps.size()) {
         for (std::size_t k = 0; k < graph.values.size(); ++k)
             known_[k] = graph.values[k].given;
@@ -70,7 +70,7 @@ class Cutter {
 
     std::vector<GraphPart> run() {
         for (std::size_t k = 0; k < graph_.steps.size(); ++k)
-            if (graph_.steps[k].reduction != nullptr)
+            if (graph_.steps[k].reduction != nullptr && !done_[k])
                 reduce(k);
         make(PartKind::rows, needed_of([](const GraphStep& step) { return step.per_row; }));
         make(PartKind::elements, needed_of([](const GraphStep& step) { return !step.per_row; }));
@@ -143,51 +143,83 @@ class Cutter {
         for (const int value : made)
             known_[at(value)] = true;
         for (const std::size_t k : steps)
-            done_[k] = done_[k] ||
-                       std::ranges::all_of(graph_.steps[k].outputs, [&](int value) {
-                           return known_[at(value)] || (!graph_.values[at(value)].wanted &&
-                                                        !read_later(value, steps));
+            done_[k] = done_[k] || std::ranges::all_of(graph_.steps[k].outputs, [&](int value) {
+                           return known_[at(value)] ||
+                                  (!graph_.values[at(value)].wanted && !read_later(value, steps));
                        });
     }
 
     void reduce(std::size_t reduction) {
-        const GraphStep& joined = graph_.steps[reduction];
-        std::vector<int> rows, elements;
-        std::vector<std::size_t> steps = cone(joined.inputs);
-        for (const std::size_t k : steps)
-            for (const int value : graph_.steps[k].outputs)
-                if (graph_.steps[k].per_row)
-                    rows.push_back(value);
-        make(PartKind::rows, rows);
-        steps = cone(joined.inputs);
-        std::vector<std::size_t> together = steps;
-        together.push_back(reduction);
-        for (const std::size_t k : steps)
-            for (const int value : graph_.steps[k].outputs)
-                if (graph_.values[at(value)].wanted || (read_later(value, together) && is_kept(value)))
-                    elements.push_back(value);
+        std::vector<int> inputs = graph_.steps[reduction].inputs;
+        make(PartKind::rows, made_by(cone(inputs), true));
+        std::vector<std::size_t> joined{reduction};
+        for (std::size_t k = reduction + 1; rules_.joins_together && k < graph_.steps.size(); ++k)
+            if (can_join(joined, k)) {
+                joined.push_back(k);
+                inputs.insert(inputs.end(), graph_.steps[k].inputs.begin(),
+                              graph_.steps[k].inputs.end());
+            }
+        std::vector<std::size_t> together = cone(inputs);
+        together.insert(together.end(), joined.begin(), joined.end());
+        std::ranges::sort(together);
+        std::vector<int> elements;
+        for (const int value : made_by(cone(inputs), false))
+            if (graph_.values[at(value)].wanted || (read_later(value, together) && is_kept(value)))
+                elements.push_back(value);
         make(PartKind::elements, elements);
 
-        steps = cone(joined.inputs);
-        steps.push_back(reduction);
-        std::vector<int> made = joined.outputs;
+        std::vector<std::size_t> steps = cone(inputs);
+        steps.insert(steps.end(), joined.begin(), joined.end());
+        std::vector<int> made = made_by(joined, true);
         for (std::size_t k = reduction + 1; k < graph_.steps.size(); ++k)
             if (follows(graph_.steps[k], made)) {
                 steps.push_back(k);
                 made.insert(made.end(), graph_.steps[k].outputs.begin(),
                             graph_.steps[k].outputs.end());
             }
+        std::ranges::sort(steps);
         std::vector<bool> stored(graph_.values.size());
         for (const int value : made)
             stored[at(value)] = graph_.values[at(value)].wanted || read_later(value, steps);
         add(PartKind::reduction, steps, stored, made);
     }
 
+    // What steps over rows make, or those over elements.
+    [[nodiscard]] std::vector<int> made_by(const std::vector<std::size_t>& steps,
+                                           bool per_row) const {
+        std::vector<int> values;
+        for (const std::size_t k : steps)
+            if (graph_.steps[k].per_row == per_row)
+                values.insert(values.end(), graph_.steps[k].outputs.begin(),
+                              graph_.steps[k].outputs.end());
+        return values;
+    }
+
+    // Can step k be a reduction beside others: small accumulators, no early end, and no need of a
+    // row that is still to be made?
+    [[nodiscard]] bool can_join(const std::vector<std::size_t>& joined, std::size_t k) const {
+        constexpr std::uint32_t most_bytes = 32;
+        std::uint32_t bytes = 0;
+        const auto is_small = [&](const GraphStep& step) {
+            const ReductionSpec& spec = *step.reduction;
+            bytes += std::max<std::uint32_t>(spec.accumulator_bytes, 4);
+            return spec.accumulator_bytes > 0 && spec.settled.empty() && spec.maps_anything &&
+                   spec.reduce_type.find("Moments") == std::string::npos;
+        };
+        const GraphStep& step = graph_.steps[k];
+        return step.reduction != nullptr && !done_[k] && is_small(step) &&
+               std::ranges::all_of(joined,
+                                   [&](std::size_t j) { return is_small(graph_.steps[j]); }) &&
+               bytes <= most_bytes && std::ranges::none_of(cone(step.inputs), [&](std::size_t c) {
+                   return graph_.steps[c].per_row;
+               });
+    }
+
     // Is a value that is read again better stored than made again?
     [[nodiscard]] bool is_kept(int value) const {
         return std::ranges::any_of(cone({value}), [&](std::size_t k) {
             const GraphStep& step = graph_.steps[k];
-            return !step.total() || (keeps_costly_ && is_costly(*step.spec));
+            return !step.total() || (rules_.keeps_costly && is_costly(*step.spec));
         });
     }
 
@@ -202,7 +234,7 @@ class Cutter {
     }
 
     const FusionGraph& graph_;
-    const bool keeps_costly_;
+    const CutRules rules_;
     std::vector<std::size_t> maker_; // of each value
     std::vector<bool> known_, done_; // values in memory; steps that need not run any more
     std::vector<GraphPart> parts_;
@@ -220,12 +252,21 @@ bool is_costly(const ElementwiseSpec& spec) {
     return false;
 }
 
-std::vector<GraphPart> cut(const FusionGraph& graph, bool keeps_costly) {
-    return Cutter(graph, keeps_costly).run();
+std::vector<GraphPart> cut(const FusionGraph& graph, const CutRules& rules) {
+    return Cutter(graph, rules).run();
 }
 
 std::vector<GraphPart> halves(const GraphPart& part) {
     const FusionGraph& graph = part.graph;
+    const auto in_the_whole = [&](GraphPart& made) {
+        for (int& value : made.values)
+            value = part.values[static_cast<std::size_t>(value)];
+    };
+    if (std::ranges::count_if(graph.steps, [](const GraphStep& s) { return s.reduction; }) > 1) {
+        std::vector<GraphPart> apart = cut(graph, {});
+        std::ranges::for_each(apart, in_the_whole);
+        return apart;
+    }
     const std::size_t middle = graph.steps.size() / 2;
     std::vector<std::size_t> first, second;
     std::vector<bool> early(graph.values.size()), late(graph.values.size());
@@ -244,8 +285,7 @@ std::vector<GraphPart> halves(const GraphPart& part) {
                               : part.kind == PartKind::rows        ? PartKind::rows
                                                                    : PartKind::elements;
         GraphPart made = part_of(graph, kind, steps, stored);
-        for (int& value : made.values)
-            value = part.values[static_cast<std::size_t>(value)];
+        in_the_whole(made);
         return made;
     };
     return {half(first, early), half(second, late)};

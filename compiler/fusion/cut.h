@@ -7,7 +7,7 @@ namespace quern {
 enum class PartKind : std::uint8_t {
     elements,  // steps over the shape
     rows,      // steps over its rows: over one element of each
-    reduction, // steps over the shape, a reduction of what they make, steps over its rows
+    reduction, // steps over the shape, reductions of what they make, steps over their rows
     walks,     // all of it, row by row
 };
 
@@ -17,11 +17,17 @@ struct GraphPart {
     std::vector<int> values; // the number in the whole graph of each value
 };
 
-// In an order in which they can run. What several parts need is made in each of them, except where
-// `keeps_costly` and it takes a costly function: then one stores it for the others.
-[[nodiscard]] std::vector<GraphPart> cut(const FusionGraph& graph, bool keeps_costly);
+struct CutRules {
+    // What several parts need is made in each of them, except where it takes a costly function:
+    // then one stores it for the others.
+    bool keeps_costly = false;
+    bool joins_together = false; // reductions that do not need each other share a kernel
+};
+// In an order in which they can run.
+[[nodiscard]] std::vector<GraphPart> cut(const FusionGraph& graph, const CutRules& rules);
 
-// The first half of a part's steps and the second, where all would be too many for one kernel.
+// A part in smaller ones, where all would be too many for one kernel: each reduction for itself, or
+// the first half of the steps and the second.
 [[nodiscard]] std::vector<GraphPart> halves(const GraphPart& part);
 
 // Does the body call functions that take far longer than a load?

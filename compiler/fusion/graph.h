@@ -29,6 +29,7 @@ struct GraphStep {
     int line = 0;             // of the function's source; 0: unknown
     bool per_row = false;     // makes values of rows, not of elements
     const ReductionSpec* reduction = nullptr; // then `spec` is null
+    std::uint64_t number = 0;                 // of the kernel, which no other one has
 
     [[nodiscard]] const KernelSpec& kernel() const {
         return spec != nullptr ? static_cast<const KernelSpec&>(*spec) : *reduction;

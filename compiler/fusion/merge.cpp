@@ -48,25 +48,88 @@ MergedKernel merge(const FusionGraph& graph, std::string_view name) {
     return made;
 }
 
+namespace {
+
+// A reduction's own types, for wherever its texts stand.
+std::string types_of(const GraphStep& step) {
+    return join(step.reduction->preamble, "\n", placeholders_of(step), "\n");
+}
+
+// The texts of a graph's reductions as those of one.
+struct Joined {
+    std::string preamble, type, inner_type, identity, reduce_expr, map_expr, post_map;
+    std::uint32_t bytes = 0;
+    std::int64_t inner_steps = 0;
+};
+
+Joined joined_alone(const FusionGraph& graph, const GraphStep& step) {
+    const ReductionSpec& spec = *step.reduction;
+    return {types_of(step),
+            accumulator_of(step),
+            spec.inner_type,
+            spec.identity,
+            spec.reduce_expr,
+            join(names_of_inputs(graph, step, false), "\nreturn (", spec.map_expr, "\n);\n"),
+            post_block(graph, step),
+            spec.accumulator_bytes,
+            spec.inner_steps};
+}
+
+// A structure of all accumulators.
+Joined joined_together(const FusionGraph& graph, const std::vector<const GraphStep*>& steps) {
+    Joined made;
+    std::string members, starts, joins;
+    made.map_expr = "fused_joins fused_all;\n";
+    made.post_map = "const fused_joins fused_all = a;\n";
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+        const GraphStep& step = *steps[k];
+        const ReductionSpec& spec = *step.reduction;
+        const std::string name = join("fused_join_", k), member = join("v", k),
+                          types = join(types_of(step), "typedef ", accumulator_of(step),
+                                       " _type_reduce;\n");
+        made.preamble +=
+            join("struct ", name, " {\n", types,
+                 "static __device__ _type_reduce start() { return _type_reduce(", spec.identity,
+                 "); }\nstatic __device__ _type_reduce join(",
+                 "_type_reduce a, _type_reduce b) { return (", spec.reduce_expr, "); }\n};\n");
+        members += join(name, "::_type_reduce ", member, ";\n");
+        starts += join(k == 0 ? "" : ", ", member, "(", name, "::start())");
+        joins += join("both.", member, " = ", name, "::join(a.", member, ", b.", member, ");\n");
+        made.map_expr += join("{\n", types, names_of_inputs(graph, step, false), "fused_all.",
+                              member, " = static_cast<_type_reduce>(", spec.map_expr, ");\n}\n");
+        made.post_map += join("{\n", types, "_type_reduce a = fused_all.", member, ";\n",
+                              post_block(graph, step), "}\n");
+        made.bytes += std::max<std::uint32_t>(spec.accumulator_bytes, 4);
+    }
+    made.preamble += join("struct fused_joins {\n", members, "__device__ fused_joins() : ", starts,
+                          " {}\n};\n__device__ inline fused_joins fused_joined(",
+                          "const fused_joins& a, const fused_joins& b) {\nfused_joins both;\n",
+                          joins, "return both;\n}\n");
+    made.map_expr += "return fused_all;\n";
+    made.type = "fused_joins";
+    made.identity = "fused_joins()";
+    made.reduce_expr = "fused_joined(a, b)";
+    return made;
+}
+
+} // namespace
+
 MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name) {
-    const GraphStep& joined =
-        *std::ranges::find_if(graph.steps, [](const GraphStep& step) { return step.reduction; });
-    const ReductionSpec& spec = *joined.reduction;
+    std::vector<const GraphStep*> joined;
     std::vector<bool> mapped(graph.values.size()), posted(graph.values.size());
     for (const GraphStep& step : graph.steps) {
-        if (!step.per_row || &step == &joined)
-            each_read(step, [&](int value) { mapped[static_cast<std::size_t>(value)] = true; });
-        if (!step.per_row)
-            for (const int value : step.outputs)
-                mapped[static_cast<std::size_t>(value)] = true;
-        if (!step.per_row)
-            continue;
+        const bool joins = step.reduction != nullptr;
+        if (joins)
+            joined.push_back(&step);
         each_read(step, [&](int value) {
-            if (&step != &joined || graph.values[static_cast<std::size_t>(value)].scalar)
-                posted[static_cast<std::size_t>(value)] = true;
+            const auto k = static_cast<std::size_t>(value);
+            if (!step.per_row || joins)
+                mapped[k] = true;
+            if (step.per_row && (!joins || graph.values[k].scalar))
+                posted[k] = true;
         });
         for (const int value : step.outputs)
-            posted[static_cast<std::size_t>(value)] = true;
+            (step.per_row ? posted : mapped)[static_cast<std::size_t>(value)] = true;
     }
     std::string inputs, outputs, map, post, tail;
     std::vector<int> order, stored;
@@ -91,41 +154,45 @@ MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name)
             tail += join(result(number), " = ", local(number), ";\n");
         }
     }
+    const Joined own =
+        joined.size() == 1 ? joined_alone(graph, *joined[0]) : joined_together(graph, joined);
     for (const GraphStep& step : graph.steps)
         if (!step.per_row)
             map += block_of(step);
-    map += names_of_inputs(graph, joined, false);
-    post += post_block(graph, joined);
+    post += own.post_map;
     for (const GraphStep& step : graph.steps)
-        if (step.per_row && &step != &joined)
+        if (step.per_row && step.reduction == nullptr)
             post += block_of(step);
 
-    const std::string map_expr =
-                          join("[&]() {\n", map, "\nreturn (", spec.map_expr, "\n);\n}()"),
-                      post_map = post + tail,
-                      preamble = join(spec.preamble, "\n", placeholders_of(joined)),
-                      accumulator = accumulator_of(joined);
+    const std::string map_expr = join("[&]() {\n", map, own.map_expr, "}()"),
+                      post_map = post + tail;
     ReductionText text;
     text.in_params = inputs;
     text.out_params = outputs;
     text.map_expr = map_expr;
-    text.reduce_expr = spec.reduce_expr;
+    text.reduce_expr = own.reduce_expr;
     text.post_map_expr = post_map;
-    text.identity = spec.identity;
+    text.identity = own.identity;
     text.name = name;
-    text.reduce_type = accumulator;
-    text.preamble = preamble;
+    text.reduce_type = own.type;
+    text.preamble = own.preamble;
     MergedReduction made{make_reduction_spec(text), std::move(order)};
     made.values.insert(made.values.end(), stored.begin(), stored.end());
-    made.spec.inner_type = spec.inner_type;
-    made.spec.inner_steps = spec.inner_steps;
-    made.spec.refuses_empty = spec.refuses_empty;
-    made.spec.accumulator_bytes = spec.accumulator_bytes;
+    const auto all = [&](auto holds) {
+        return std::ranges::all_of(joined,
+                                   [&](const GraphStep* step) { return holds(*step->reduction); });
+    };
+    made.spec.inner_type = own.inner_type;
+    made.spec.inner_steps = own.inner_steps;
+    made.spec.refuses_empty = !all([](const ReductionSpec& s) { return !s.refuses_empty; });
+    made.spec.accumulator_bytes = own.bytes;
     made.spec.maps_anything =
         std::ranges::all_of(graph.steps, [](const GraphStep& step) { return step.total(); });
-    made.spec.atomic_join = spec.atomic_join;
-    made.spec.exact = spec.exact;
-    made.spec.settled = spec.settled;
+    made.spec.exact = all([](const ReductionSpec& s) { return s.exact; });
+    if (joined.size() == 1) {
+        made.spec.atomic_join = joined[0]->reduction->atomic_join;
+        made.spec.settled = joined[0]->reduction->settled;
+    }
     return made;
 }
 
@@ -211,8 +278,7 @@ class RowMerger {
             }
             RowWalk& walk = walks[level - 1];
             const ReductionSpec& spec = *step.reduction;
-            const std::string preamble = join(spec.preamble, "\n", placeholders_of(step)),
-                              type = accumulator_of(step);
+            const std::string preamble = types_of(step), type = accumulator_of(step);
             text += join("{\n", preamble, "typedef ", type, " _type_reduce; _type_reduce a = ",
                          RowSpec::join_name(level - 1, walk.joins.size()), ";\n",
                          post_block(graph_, step), "}\n");
@@ -250,10 +316,9 @@ class RowMerger {
             const int number = static_cast<int>(v);
             if (!needed[v] || value.scalar || by_row_[v])
                 continue;
-            walk.elements +=
-                value.given ? join("const ", type_of(graph_, number), " ", local(number), " = ",
-                                   parameter(number), ";\n")
-                            : join(type_of(graph_, number), " ", local(number), ";\n");
+            walk.elements += value.given ? join("const ", type_of(graph_, number), " ",
+                                                local(number), " = ", parameter(number), ";\n")
+                                         : join(type_of(graph_, number), " ", local(number), ";\n");
         }
         for (const GraphStep& step : graph_.steps)
             if (!step.per_row && std::ranges::any_of(step.outputs, [&](int value) {
@@ -291,7 +356,8 @@ bool can_be_rows(const FusionGraph& graph) {
         if (!step.total())
             return false;
         for (const int value : step.outputs)
-            elements = elements || (!step.per_row && graph.values[static_cast<std::size_t>(value)].wanted);
+            elements =
+                elements || (!step.per_row && graph.values[static_cast<std::size_t>(value)].wanted);
     }
     return reductions > 1 || (reductions == 1 && elements);
 }

@@ -14,17 +14,17 @@ struct MergedKernel {
 };
 [[nodiscard]] MergedKernel merge(const FusionGraph& graph, std::string_view name);
 
-// Of a graph with one reduction: what comes before it is in its map expression, what comes after it
-// in its post map.
+// Of a graph with reductions that do not need each other: what comes before them is in the map
+// expression, what comes after them in the post map. Several have an accumulator of theirs all.
 struct MergedReduction {
     ReductionSpec spec;
     std::vector<int> values;
 };
 [[nodiscard]] MergedReduction merge_reduction(const FusionGraph& graph, std::string_view name);
 
-
 // Of a graph whose rows are walked several times by one kernel, with all reductions and what is
-// stored of elements and rows. Only such graphs gain by it: several reductions, or one and elements.
+// stored of elements and rows. Only such graphs gain by it: several reductions, or one and
+// elements.
 struct MergedRows {
     RowSpec spec;
     std::vector<int> values;

@@ -50,10 +50,9 @@ void drop_dead_steps(FusionGraph& graph) {
         read[k] = graph.values[k].wanted;
     std::vector<GraphStep> kept;
     for (auto step = graph.steps.rbegin(); step != graph.steps.rend(); ++step) {
-        const bool needed =
-            !step->total() || std::ranges::any_of(step->outputs, [&](int value) {
-                return static_cast<bool>(read[static_cast<std::size_t>(value)]);
-            });
+        const bool needed = !step->total() || std::ranges::any_of(step->outputs, [&](int value) {
+            return static_cast<bool>(read[static_cast<std::size_t>(value)]);
+        });
         if (!needed)
             continue;
         each_read(*step, [&](int value) { read[static_cast<std::size_t>(value)] = true; });

@@ -114,7 +114,8 @@ ReductionTyping type_reduction(Reduction op, DType in, std::optional<DType> dtyp
     case ReductionTypes::count:
         types.result = DType::int64;
         accumulate_in(DType::int64);
-        types.inner = "int";
+        types.inner =
+            meeting == Meeting::lanes && row(types.value).bytes == 1 ? "quern::Tally" : "int";
         types.inner_steps = small_sums;
         break;
     case ReductionTypes::average:

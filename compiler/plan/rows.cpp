@@ -73,10 +73,12 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     for (int k = 0; k < nest.operands; ++k)
         if (!request.operands[k].output && layout.access[k] != Access::repeated)
             bytes += std::max<int>(static_cast<int>(request.operands[k].item_bytes), 4);
-    const int most = std::clamp<int>(
-        static_cast<int>(std::bit_floor(static_cast<unsigned>(row_bytes_held / (std::max(bytes, 4) * lanes)))),
-        1, row_packs_held);
-    plan.group_bits = std::min(5, ceil_log2(plan.packs));
+    const int most = std::clamp<int>(static_cast<int>(std::bit_floor(static_cast<unsigned>(
+                                         row_bytes_held / (std::max(bytes, 4) * lanes)))),
+                                     1, row_packs_held);
+    // Several packs a thread: what follows a reduction is computed by every thread of the row.
+    plan.group_bits =
+        std::min(5, ceil_log2(ceil_div(plan.packs, std::min(most, row_packs_wanted))));
     while ((std::int64_t{1} << plan.group_bits) < row_most_threads &&
            plan.packs > std::int64_t{most} << plan.group_bits)
         ++plan.group_bits;
@@ -90,6 +92,13 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     if ((layout.rest && plan.rows < request.processors) ||
         (request.most_steps > 0 && ceil_div(plan.packs, threads) * lanes > request.most_steps))
         return false;
+    if (layout.rest) { // the row has the whole block
+        const std::int64_t slot = threads * lanes * bytes;
+        plan.parked =
+            std::min(request.shared_bytes / slot, ceil_div(plan.packs, threads) - layout.packs);
+        plan.shared_bytes = static_cast<std::uint32_t>(plan.parked * slot);
+        layout.parks = plan.parked > 0;
+    }
     plan.grid = grid_for(plan.rows, layout.block >> plan.group_bits);
     std::copy_n(nest.extent.begin(), nest.ndim, plan.shape.begin());
     for (int k = 0; k < nest.operands; ++k)
@@ -100,10 +109,11 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
 
 std::string describe(const RowLayout& layout) {
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
-    std::string text = join("rows held x", int{layout.lanes}, ", ", int{layout.packs}, " packs",
-                            layout.masked ? ", masked" : "", layout.partial ? ", partial" : "",
-                            layout.rest ? ", and the rest" : "", " | kept ",
-                            int{layout.kept_ndim}, " |");
+    std::string text =
+        join("rows held x", int{layout.lanes}, ", ", int{layout.packs}, " packs",
+             layout.masked ? ", masked" : "", layout.partial ? ", partial" : "",
+             layout.rest ? ", and the rest" : "", layout.parks ? " in shared memory" : "",
+             " | kept ", int{layout.kept_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
     return text + join(" | ", int{layout.index_bits}, "-bit | ", int{layout.block}, " threads");

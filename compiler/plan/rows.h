@@ -17,9 +17,10 @@ struct RowLayout {
     std::uint8_t lanes = 1;     // neighbouring elements a thread takes at a time
     std::uint8_t packs = 1;     // that a thread holds in registers
     std::uint8_t index_bits = 32;
-    bool masked = false;     // a row ends inside a pack
-    bool partial = false;    // threads hold less than they could
-    bool rest = false;       // a row is longer than they hold: its end is read in every walk
+    bool masked = false;  // a row ends inside a pack
+    bool partial = false; // threads hold less than they could
+    bool rest = false;    // a row is longer than they hold: its end is read in every walk,
+    bool parks = false;   // as far as shared memory does not hold it
     std::uint16_t block = 256;
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along a row
@@ -36,8 +37,9 @@ struct RowPlan {
     [[nodiscard]] std::int64_t stride(int operand, int axis) const {
         return stride_store[static_cast<std::size_t>(operand * layout.ndim() + axis)];
     }
-    int group_bits = 0; // log2 of the threads of a row
-    std::uint32_t grid = 1;
+    int group_bits = 0;      // log2 of the threads of a row
+    std::int64_t parked = 0; // packs of a thread in shared memory
+    std::uint32_t grid = 1, shared_bytes = 0;
 };
 
 struct RowRequest {
@@ -45,13 +47,14 @@ struct RowRequest {
     std::uint64_t reduced = 0;         // bit d: axis d is along a row
     std::span<const Operand> operands; // of one value a row where they do not vary along it
     int processors = 1;
+    std::uint32_t shared_bytes = 0; // that a block can have
     bool uses_place = false;
     std::int64_t most_steps = 0; // elements that a thread may join; 0: any number
     int narrow_bits = narrow_index_bits;
 };
 
-inline constexpr int row_bytes_held = 128; // a thread's own, of all inputs
-inline constexpr int row_packs_held = 8;
+inline constexpr int row_bytes_held = 128;                     // a thread's own, of all inputs
+inline constexpr int row_packs_held = 8, row_packs_wanted = 4; // a thread's, at most and at least
 inline constexpr int row_block = 256; // threads of a block, unless a row takes more
 inline constexpr int row_most_threads = 1024;
 

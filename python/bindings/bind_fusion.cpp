@@ -34,9 +34,15 @@ py::object call_fused(const std::string& name, const py::object& function, const
         return function(*args, **kwargs);
     Fusion fusion(name);
     if (!on_read.is_none())
-        fusion.on_read = [&] { on_read(); };
+        fusion.on_read = [&] {
+            const py::gil_scoped_acquire held; // whoever reads may have let go of it
+            on_read();
+        };
     if (!line.is_none())
-        fusion.line = [&] { return line().cast<int>(); };
+        fusion.line = [&] {
+            const py::gil_scoped_acquire held;
+            return line().cast<int>();
+        };
     if (!launches.is_none())
         fusion.watch();
     const Recording recording(fusion);

@@ -31,6 +31,7 @@ DeviceProperties read_properties(const DriverApi& api, CUdevice handle, const st
     read(found.max_grid[1], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
     read(found.max_grid[2], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
     read(found.shared_bytes_per_block, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    read(found.shared_bytes_opt_in, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     read(found.major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     read(found.minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     return found;

@@ -18,7 +18,8 @@ struct DeviceProperties {
     int max_threads_per_multiprocessor = 2048;
     int max_grid[3] = {0x7fffffff, 65535, 65535};
     int shared_bytes_per_block = 48 * 1024;
-    int major = 0, minor = 0; // compute capability; of the CPU: 0.0
+    int shared_bytes_opt_in = 48 * 1024; // for a function that asks for it
+    int major = 0, minor = 0;            // compute capability; of the CPU: 0.0
     std::size_t total_bytes = 0;
 };
 
@@ -44,7 +45,7 @@ class Device {
     // This thread's driver context becomes ours; cheap when it already is. Asks the driver each
     // time, since other libraries of the process change it too.
     void make_current() const;
-    void bind() const; // the same, but what the thread keeps back it keeps
+    void bind() const;        // the same, but what the thread keeps back it keeps
     void synchronize() const; // waits for all work of the device; the caller holds no GIL
 
   private:

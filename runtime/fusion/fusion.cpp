@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t most_values = 64;
+constexpr std::size_t most_values = 512;
 
 bool is_reduced(std::uint64_t reduced, int axis) { return (reduced >> axis & 1) != 0; }
 
@@ -77,15 +77,15 @@ bool Fusion::fits(const RecordedCall& call) const {
         space == Over::neither || stretch_.values.size() + params.size() > most_values)
         return false;
     const bool joins = call.reduction != nullptr;
-    if (joins && (space != Over::elements || (stretch_.reduced && *stretch_.reduced != call.reduced)))
+    if (joins &&
+        (space != Over::elements || (stretch_.reduced && *stretch_.reduced != call.reduced)))
         return false;
     for (std::size_t k = 0; k < params.size(); ++k) {
         if (call.arrays[k] == nullptr)
             continue;
         const Array& array = *call.arrays[k];
         const bool output = params[k].output;
-        const Dims strides = joins && output ? Dims()
-                                             : strides_of(array, space, call.shape.ndim);
+        const Dims strides = joins && output ? Dims() : strides_of(array, space, call.shape.ndim);
         for (const StretchValue& value : stretch_.values) {
             if (value.facts.scalar || (value.facts.given && !output) ||
                 !may_share_memory(value.array, array))
@@ -161,8 +161,8 @@ bool Fusion::take(const RecordedCall& call) {
     const std::span shape(call.shape.extents, static_cast<std::size_t>(call.shape.ndim));
     const Over space = over(call, shape);
     const bool per_row = joins || space == Over::rows;
-    GraphStep step{call.elementwise,   &call.signature, {}, {}, {}, line ? line() : 0, per_row,
-                   call.reduction};
+    GraphStep step{call.elementwise, &call.signature, {},         {}, {}, line ? line() : 0,
+                   per_row,          call.reduction,  call.number};
     const auto lies = [&](std::size_t k) {
         const Array& array = *call.arrays[k];
         return joins && spec.params[k].output ? strides_of(array, Over::rows, array.ndim())
@@ -180,10 +180,8 @@ bool Fusion::take(const RecordedCall& call) {
                                       : value_of(*call.arrays[k], lies(k)));
     }
     for (std::size_t k = static_cast<std::size_t>(spec.nin); k < spec.params.size(); ++k) {
-        stretch_.values.push_back({*call.arrays[k],
-                                   lies(k),
-                                   {},
-                                   {.dtype = call.arrays[k]->dtype(), .per_row = per_row}});
+        stretch_.values.push_back(
+            {*call.arrays[k], lies(k), {}, {.dtype = call.arrays[k]->dtype(), .per_row = per_row}});
         step.outputs.push_back(static_cast<int>(stretch_.values.size()) - 1);
     }
     steps_.push_back({std::move(step), call.kernel});

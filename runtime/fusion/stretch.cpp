@@ -19,7 +19,32 @@
 namespace quern {
 namespace {
 
-// Everything that a graph's kernels depend on.
+// What tells graphs apart while their kernels live: a kernel's number is never another's.
+std::string key_of(const std::vector<StretchValue>& values, const std::vector<GraphStep>& steps,
+                   const std::string& name, bool on_cpu) {
+    std::string key;
+    key.reserve(name.size() + 2 + 2 * values.size() + 48 * steps.size());
+    const auto add = [&](auto number) {
+        key.append(reinterpret_cast<const char*>(&number), sizeof number);
+    };
+    key += name;
+    key += on_cpu ? 'c' : 'g';
+    for (const StretchValue& value : values)
+        add(static_cast<std::uint16_t>(static_cast<int>(value.facts.dtype) << 4 |
+                                       value.facts.per_row << 3 | value.facts.given << 2 |
+                                       value.facts.scalar << 1 | value.facts.wanted));
+    for (const GraphStep& step : steps) {
+        add(step.number);
+        add(step.signature);
+        add(step.per_row);
+        for (const auto* list : {&step.inputs, &step.before, &step.outputs})
+            for (const int value : *list)
+                add(static_cast<std::int16_t>(value));
+    }
+    return key;
+}
+
+// Everything that a part's kernel depends on.
 std::string key_of(const FusionGraph& graph, std::string_view name, int kind) {
     std::string key(name);
     const auto add = [&](int number) {
@@ -107,21 +132,51 @@ std::int64_t bytes_behind(const Array& array) {
     return bytes;
 }
 
-// A graph's parts, and itself where one kernel may do.
-struct Parts {
-    std::optional<GraphPart> whole;
-    std::vector<GraphPart> each;
+KnownPart& kernel_of(const GraphPart& part, const std::string& name) {
+    return known<KnownPart>(key_of(part.graph, name, static_cast<int>(part.kind)),
+                            [&] { return make_part(part, name); });
+}
+
+} // namespace
+
+struct Stretch::Part {
+    GraphPart part;
+    KnownPart* kernel; // null: it would have too many parameters
+
+    Part(GraphPart made, const std::string& name) : part(std::move(made)), kernel(nullptr) {
+        try {
+            kernel = &kernel_of(part, name);
+        } catch (const SpecError&) {
+            if (part.graph.steps.size() == 1)
+                throw;
+        }
+    }
 };
 
-Parts make_parts(FusionGraph graph, bool on_cpu) {
+namespace {
+
+// A graph's parts, and itself where one kernel may do.
+struct Parts {
+    std::optional<Stretch::Part> whole;
+    std::vector<Stretch::Part> each;
+};
+
+Parts make_parts(const std::vector<StretchValue>& values, std::vector<GraphStep> steps,
+                 const std::string& name, bool on_cpu) {
+    FusionGraph graph;
+    for (const StretchValue& value : values)
+        graph.values.push_back(value.facts);
+    graph.steps = std::move(steps);
     run_passes(graph);
     Parts made;
     if (!on_cpu && can_be_rows(graph)) {
-        made.whole = GraphPart{PartKind::walks, graph, {}};
-        made.whole->values.resize(graph.values.size());
-        std::iota(made.whole->values.begin(), made.whole->values.end(), 0);
+        GraphPart whole{PartKind::walks, graph, {}};
+        whole.values.resize(graph.values.size());
+        std::iota(whole.values.begin(), whole.values.end(), 0);
+        made.whole.emplace(std::move(whole), name);
     }
-    made.each = cut(graph, on_cpu);
+    for (GraphPart& part : cut(graph, {.keeps_costly = on_cpu, .joins_together = !on_cpu}))
+        made.each.emplace_back(std::move(part), name);
     return made;
 }
 
@@ -145,23 +200,36 @@ Array Stretch::seen(const StretchValue& value, bool by_rows) const {
 void Stretch::run(std::vector<GraphStep> steps, void (*on_wait)(bool)) {
     all_axes.resize(static_cast<std::size_t>(shape.size()));
     std::iota(all_axes.begin(), all_axes.end(), 0);
-    FusionGraph graph;
-    for (const StretchValue& value : values)
-        graph.values.push_back(value.facts);
-    graph.steps = std::move(steps);
     const bool on_cpu = plan_target(*device) == Target::cpu;
-    const Parts& parts =
-        known<Parts>(key_of(graph, name, on_cpu ? -1 : -2), [&] { return make_parts(graph, on_cpu); });
+    const Parts& parts = known<Parts>(key_of(values, steps, name, on_cpu), [&] {
+        return make_parts(values, std::move(steps), name, on_cpu);
+    });
     if (parts.whole && run_part(*parts.whole, on_wait))
         return;
-    for (const GraphPart& part : parts.each)
+    for (const Part& part : parts.each)
         run_part(part, on_wait);
 }
 
 // False: not in this way, and nothing has run.
-bool Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
-    KnownPart& made = known<KnownPart>(key_of(part.graph, name, static_cast<int>(part.kind)),
-                                       [&] { return make_part(part, name); });
+bool Stretch::run_part(const Part& part, void (*on_wait)(bool)) {
+    if (part.kernel != nullptr) {
+        try {
+            return launch(part, on_wait);
+        } catch (const Error& error) { // too many operands or axes
+            if (error.kind() != ErrorKind::value || part.part.graph.steps.size() == 1)
+                throw;
+        }
+    }
+    if (part.part.kind == PartKind::walks)
+        return false;
+    for (GraphPart& half : halves(part.part))
+        run_part(Part(std::move(half), name), on_wait);
+    return true;
+}
+
+bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
+    const GraphPart& part = given.part;
+    KnownPart& made = *given.kernel;
     const KernelSpec& spec = made.spec();
     std::vector<Array> arrays;
     arrays.reserve(made.values.size());
@@ -178,47 +246,37 @@ bool Stretch::run_part(const GraphPart& part, void (*on_wait)(bool)) {
                                          (output && part.kind == PartKind::reduction)));
         args.push_back(Argument::of(arrays.back()));
     }
-    try {
-        if (made.rows) {
-            if (!(*made.rows)(args, {reduced_axes, stream}, on_wait))
-                return false;
-        } else if (made.reduction) {
-            ReductionCall call;
-            call.all_axes = false;
-            call.axes = reduced_axes;
-            call.has_stream = true;
-            call.stream = stream;
-            static_cast<void>((*made.reduction)(args, call, on_wait));
-        } else {
-            ElementwiseCall call;
-            call.has_stream = true;
-            call.stream = stream;
-            if (arrays.empty()) { // nothing is stored, but a body may do more
-                call.size = 1;
-                for (const std::int64_t axis : part.kind == PartKind::rows ? kept_axes : all_axes)
-                    call.size *= shape[static_cast<int>(axis)];
-            }
-            static_cast<void>((*made.elementwise)(args, call, on_wait));
-        }
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::value || part.graph.steps.size() == 1)
-            throw;
-        if (made.rows)
+    if (made.rows) {
+        if (!(*made.rows)(args, {reduced_axes, stream}, on_wait))
             return false;
-        for (const GraphPart& half : halves(part)) // too many operands or axes for one kernel
-            run_part(half, on_wait);
-        return true;
+    } else if (made.reduction) {
+        ReductionCall call;
+        call.all_axes = false;
+        call.axes = reduced_axes;
+        call.has_stream = true;
+        call.stream = stream;
+        static_cast<void>((*made.reduction)(args, call, on_wait));
+    } else {
+        ElementwiseCall call;
+        call.has_stream = true;
+        call.stream = stream;
+        if (arrays.empty()) { // nothing is stored, but a body may do more
+            call.size = 1;
+            for (const std::int64_t axis : part.kind == PartKind::rows ? kept_axes : all_axes)
+                call.size *= shape[static_cast<int>(axis)];
+        }
+        static_cast<void>((*made.elementwise)(args, call, on_wait));
     }
     if (!watched)
         return true;
-    FusedLaunch noted{made.text, made.source(), {}, static_cast<int>(part.graph.steps.size()), 0, 0};
+    FusedLaunch noted{made.text, made.source(), {}, static_cast<int>(part.graph.steps.size()), 0,
+                      0};
     for (const GraphStep& step : part.graph.steps)
         if (std::ranges::find(noted.lines, step.line) == noted.lines.end())
             noted.lines.push_back(step.line);
     for (std::size_t k = 0; k < args.size(); ++k)
         if (args[k].kind == ArgType::Kind::array)
-            (spec.params[k].output ? noted.written : noted.read) +=
-                bytes_behind(*args[k].array);
+            (spec.params[k].output ? noted.written : noted.read) += bytes_behind(*args[k].array);
     launches.push_back(std::move(noted));
     return true;
 }

@@ -22,7 +22,7 @@ struct FusedLaunch {
 
 // A value of the graph in memory.
 struct StretchValue {
-    Array array; // of an array's elements
+    Array array;  // of an array's elements
     Dims strides; // along the axes of the stretch
     Scalar scalar;
     GraphValue facts;
@@ -42,8 +42,11 @@ struct Stretch {
     bool watched = false;
     std::vector<FusedLaunch> launches;
 
+    struct Part; // of a graph, and its kernel
+
   private:
-    bool run_part(const GraphPart& part, void (*on_wait)(bool entering));
+    bool run_part(const Part& part, void (*on_wait)(bool entering));
+    bool launch(const Part& part, void (*on_wait)(bool entering));
     [[nodiscard]] Array seen(const StretchValue& value, bool by_rows) const;
 };
 

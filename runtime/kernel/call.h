@@ -79,6 +79,7 @@ class PackedParameters {
 struct LaunchStep {
     CUfunction function = nullptr;
     unsigned grid = 0, block = 0;
+    unsigned shared_bytes = 0; // dynamic
 };
 
 // Launches the steps one after the other on the same parameters and notes the arrays' use on the

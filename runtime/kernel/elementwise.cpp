@@ -33,6 +33,7 @@ struct ElementwiseKernel::State {
 
     const ElementwiseSpec spec;
     const BodyNeeds needs;
+    const std::uint64_t number = next_kernel_number();
     mutable std::mutex mutex; // guards writing to the tables and `codes`
     TypedTable<Loaded> types;
     std::vector<std::pair<std::string, std::string>> codes;
@@ -175,7 +176,7 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     if (Recorder* recorder = current_recorder(); recorder != nullptr) [[unlikely]]
         if (call.block_size == default_block_size &&
             recorder->take({&spec, nullptr, typed.signature, args, arrays, shape, device, stream,
-                            state_}))
+                            state_, state.number}))
             return made;
     const Operands operands(spec, arrays);
     ElementwisePlan plan;

@@ -18,8 +18,9 @@ void launch(const KernelSpec& spec, Device& device, CUstream stream,
         CUresult status;
         {
             const Waiting waiting(device.is_cpu() && step.grid > 1 ? on_wait : nullptr);
-            status = device.api().cuLaunchKernel(step.function, step.grid, 1, 1, step.block, 1, 1,
-                                                 0, stream, parameters.data(), nullptr);
+            status =
+                device.api().cuLaunchKernel(step.function, step.grid, 1, 1, step.block, 1, 1,
+                                            step.shared_bytes, stream, parameters.data(), nullptr);
         }
         check(device.api(), status, "launch kernel '", spec.name, "' with grid ", step.grid,
               " and block ", step.block, " on ", device.name());

@@ -5,7 +5,15 @@
 #include "runtime/device/pending.h"
 #include "runtime/kernel/call.h"
 
+#include <atomic>
+
 namespace quern {
+
+// A number for a kernel that no other one ever has.
+[[nodiscard]] inline std::uint64_t next_kernel_number() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 // A call whose outputs are made and whose launch is not.
 struct RecordedCall {
@@ -17,9 +25,9 @@ struct RecordedCall {
     const CallShape& shape;
     Device& device;
     CUstream stream;
-    std::shared_ptr<const void> kernel; // holds the spec and the signature
-    std::uint64_t reduced = 0;          // bit d: axis d is
-    bool keepdims = false;
+    const std::shared_ptr<const void>& kernel; // holds the spec and the signature
+    std::uint64_t number;                      // of the kernel
+    std::uint64_t reduced = 0;                 // bit d: axis d is
 
     [[nodiscard]] const KernelSpec& spec() const {
         return elementwise != nullptr ? static_cast<const KernelSpec&>(*elementwise) : *reduction;

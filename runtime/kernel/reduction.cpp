@@ -69,6 +69,7 @@ struct ReductionKernel::State {
 
     const ReductionSpec spec;
     const AccumulatorSize accumulator;
+    const std::uint64_t number = next_kernel_number();
     mutable std::mutex mutex; // guards writing to the table and `codes`
     TypedTable<Loaded> types;
     std::vector<std::pair<std::string, std::string>> codes;
@@ -348,7 +349,7 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     if (Recorder* recorder = current_recorder(); recorder != nullptr) [[unlikely]]
         if (call.splits == 0 &&
             recorder->take({nullptr, &spec, typed.signature, args, prepared.arrays, prepared.shape,
-                            device, stream, state_, prepared.reduced_axes, call.keepdims}))
+                            device, stream, state_, state.number, prepared.reduced_axes}))
             return std::move(prepared.made);
     list_operands(spec, call.keepdims, prepared);
     make_plan(spec, device, call, state.accumulator.bytes(typed.signature), prepared);

@@ -2,10 +2,13 @@
 #include "runtime/kernel/rows.h"
 
 #include "compiler/base/settings.h"
+#include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
+
+#include <algorithm>
 
 namespace quern {
 namespace {
@@ -17,6 +20,12 @@ struct Loaded {
     std::vector<RowField> nest;
 };
 
+// A block's, less what the kernel has of its own.
+std::uint32_t shared_room(const Device& device) {
+    constexpr int own = 4096;
+    return static_cast<std::uint32_t>(std::max(0, device.properties().shared_bytes_opt_in - own));
+}
+
 ByteKey variant_key(const Device& device, const RowLayout& layout) {
     ByteKey key;
     key.add(static_cast<std::uint8_t>(device.index()));
@@ -24,7 +33,7 @@ ByteKey variant_key(const Device& device, const RowLayout& layout) {
     key.add(layout.kept_ndim);
     key.add(static_cast<std::uint8_t>(layout.lanes));
     key.add(static_cast<std::uint8_t>(layout.packs | layout.masked << 4 | layout.partial << 5 |
-                                      layout.rest << 6));
+                                      layout.rest << 6 | layout.parks << 7));
     key.add(layout.index_bits);
     key.add(static_cast<std::uint8_t>(layout.block >> 5));
     for (std::size_t k = 0; k < layout.operand_count; ++k)
@@ -51,6 +60,12 @@ struct RowKernel::State {
             compiled = compile_rows(spec, typed.signature, layout, device.arch());
             loaded->module = load_module(device, compiled.binary, spec.name);
             loaded->function = find_function(device, loaded->module, compiled.symbol);
+            if (layout.parks)
+                check(device.api(),
+                      device.api().cuFuncSetAttribute(
+                          loaded->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                          static_cast<int>(shared_room(device))),
+                      "let kernel '", spec.name, "' have shared memory");
         }
         loaded->nest = row_fields(layout);
         const std::lock_guard lock(mutex);
@@ -84,8 +99,9 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
         if (args[k].array == nullptr)
             continue;
         const Array& array = *args[k].array;
-        operands[count++] = {array.shape().data(),        array.strides().data(), array.ndim(),
-                             row(array.dtype()).bytes, array.address(),        spec.params[k].output};
+        operands[count++] = {array.shape().data(), array.strides().data(),
+                             array.ndim(),         row(array.dtype()).bytes,
+                             array.address(),      spec.params[k].output};
         whole = &array;
     }
     RowRequest request;
@@ -94,6 +110,7 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
         request.reduced |= std::uint64_t{1} << axis;
     request.operands = {operands.data(), count};
     request.processors = device.properties().multiprocessors;
+    request.shared_bytes = shared_room(device);
     request.uses_place = spec.uses_position;
     request.most_steps = spec.inner_steps;
     request.narrow_bits = plan_options().narrow_bits;
@@ -109,7 +126,7 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     parameters.add_nest(loaded->nest, plan);
-    const LaunchStep step{loaded->function, plan.grid, plan.layout.block};
+    const LaunchStep step{loaded->function, plan.grid, plan.layout.block, plan.shared_bytes};
     if (settings().show_launch) [[unlikely]]
         show_launch(spec, device, describe(plan.layout), step);
     launch(spec, device, call.stream, {&step, 1}, parameters, arrays, on_wait);

@@ -23,6 +23,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "compile": ("cpu", ONE_THREAD),
     "reductions-cpu": ("cpu", ONE_THREAD),
     "array-cpu": ("cpu", ONE_THREAD),
+    "fuse-cpu": ("cpu", {}),
     "device": ("cuda", {}),
     "reductions": ("cuda", {}),
     "array-gpu": ("cuda", {}),

@@ -97,7 +97,9 @@ def alone(kernel: Kernel) -> str:
         if found.start() < at or found[1] == wanted or in_macro(text, found.start()):
             continue
         begin = max(text.rfind(mark, 0, found.start()) for mark in (";", "}", "\n\n")) + 1
-        line = text.rfind("\n#", max(begin - 1, 0), found.start())  # a directive right above it stays
+        line = text.rfind(
+            "\n#", max(begin - 1, 0), found.start()
+        )  # a directive right above it stays
         begin = max(begin, text.find("\n", line + 1) + 1)
         end = text.find("{", found.end())
         if end < 0 or begin < at or "#" in text[begin : found.start()]:

@@ -130,7 +130,9 @@ def rate_row(
         share,
         higher_is_better=True,
     )
-    row.note = f"unfused {rate(lambda: function(quern, *given), quern.synchronize, moved).median:.0f}"
+    row.note = (
+        f"unfused {rate(lambda: function(quern, *given), quern.synchronize, moved).median:.0f}"
+    )
     for peer, (call, wait) in peers_of(function, torch_text, host, axis).items():
         row.peers[peer] = rate(call, wait, moved)
     return row
@@ -198,8 +200,10 @@ def sum_rows(parts: list[str]) -> Iterator[Row]:
         ),
         (
             "cosine similarity row by row",
-            lambda np, x, y: np.sum(x * y, axis=1)
-            / (np.sqrt(np.sum(x * x, axis=1)) * np.sqrt(np.sum(y * y, axis=1))),
+            lambda np, x, y: (
+                np.sum(x * y, axis=1)
+                / (np.sqrt(np.sum(x * x, axis=1)) * np.sqrt(np.sum(y * y, axis=1)))
+            ),
             (x, y),
             by_row,
         ),

@@ -65,6 +65,37 @@ template <class T, int width> struct SideBySide<Span<T>, width> {
 };
 #endif
 
+#ifdef __QUERN_HOST__
+// A count of single elements: of a few packs in bytes, as many at a time as a vector has.
+struct Tally {
+    int count;
+    __device__ Tally() : count(0) {}
+    __device__ explicit Tally(long long x) : count(static_cast<int>(x)) {}
+    __device__ explicit operator long long() const { return count; }
+};
+__device__ inline Tally operator+(const Tally& a, const Tally& b) { return Tally(a.count + b.count); }
+template <int count, int step> struct Lanes<Tally, count, step, true> {
+    int all;
+    __device__ void clear(const Tally&) { all = 0; }
+    __device__ void in_any_order(bool) {}
+    template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join&) {
+        const int width = count * step;
+        while (stop - from > count) { // nothing may stand behind the last element
+            const long long packs = (stop - from - 1) / count, end = from + (packs < 255 ? packs : 255) * count;
+            unsigned char few[width];
+            for (int l = 0; l < width; ++l) few[l] = 0;
+            for (; from < end; from += count) {
+                QUERN_INDEPENDENT
+                for (int l = 0; l < width; ++l) few[l] += static_cast<unsigned char>(dense(from * step + l).count);
+            }
+            for (int l = 0; l < count; ++l) all += few[l * step];
+        }
+        for (; from < stop; ++from) all += dense(from * step).count;
+    }
+    template <class Join> __device__ Tally fold(const Join&) { return Tally(all); }
+};
+#endif
+
 // A sum over a count that is a number of the same kind.
 template <class T> __device__ inline T ratio(const T& sum, long long count) { return sum / static_cast<T>(count); }
 #ifdef QUERN_HAS_COMPLEX

@@ -77,17 +77,11 @@ template <class T, class I> __device__ inline Placed<T, I> least(const Placed<T,
 
 #ifdef __QUERN_HOST__
 
-// Integers as wide as what stands beside them.
-template <int bytes> struct Counter { typedef long long type; };
-template <> struct Counter<1> { typedef signed char type; };
-template <> struct Counter<2> { typedef short type; };
-template <> struct Counter<4> { typedef int type; };
-
 template <class T> struct IsBool { static const bool value = false; };
 template <> struct IsBool<bool> { static const bool value = true; };
 
-// Lanes hold the best values of a block and the pack that each came in. The place is worked out in a block that beats all
-// before it, or in one that equals them where elements come in any order: else they come from the first to the last.
+// Lanes hold the best values of a block. The place is looked for in a block that beats all before it, or in one that equals them
+// where elements come in any order: else they come from the first to the last.
 template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, count, step, true> {
     typedef Placed<T, I> P;
     P best;
@@ -131,45 +125,60 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         for (; !same(best.value, end) && from < stop; ++from)
             if (same(dense(from * step).value, end)) best = dense(from * step);
     }
+    // Is a value among `many` elements from the k-th on?
+    template <int many, class Dense> static __device__ bool meets(const Dense& dense, long long k, const T& value) {
+        bool met = false;
+        for (int l = 0; l < many; ++l) met |= same(dense((k + l) * step).value, value);
+        return met;
+    }
+    // Where it is among the elements [from, end), whole packs, one of which it is: the first time, or the last.
+    template <int width, class Dense>
+    __device__ long long first_of(const Dense& dense, long long from, long long end, const T& value) {
+        while (end - from > 4 * width && !meets<4 * width>(dense, from, value)) from += 4 * width;
+        while (end - from > width && !meets<width>(dense, from, value)) from += width;
+        int place = width;
+        for (int l = 0; l < width; ++l) {
+            const int here = same(dense((from + l) * step).value, value) ? l : width;
+            place = here < place ? here : place;
+        }
+        return place < width ? from + place : end;
+    }
+    template <int width, class Dense>
+    __device__ long long last_of(const Dense& dense, long long from, long long end, const T& value) {
+        long long k = end;
+        while (k - from > width && !meets<width>(dense, k - width, value)) k -= width;
+        int place = -1;
+        for (int l = 0; l < width; ++l) {
+            const int here = same(dense((k - width + l) * step).value, value) ? l : -1;
+            place = here > place ? here : place;
+        }
+        return place < 0 ? end : k - width + place;
+    }
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
-        typedef typename Counter<sizeof(T)>::type Count;
-        const int lanes = width * step;
-        const auto the_better = [&](const T& a, const T& b) -> T { return chosen(better(b, a, join), b, a); };
+        const int lanes = width * step, block = 64;
+        const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
         if (last - first < width) return first;
         while (from < last) {
             if (settled(join)) return stop;
             if (last - from < width) from = last - width;
-            const long long whole = (last - from) / width, end = from + (whole < 64 ? whole : 64) * width;
-            T top[lanes], odd[lanes]; // NaN compares with nothing
-            Count pack[lanes];        // where `top` was met
-            for (int l = 0; l < lanes; ++l) odd[l] = top[l] = dense(from * step + l).value, pack[l] = 0;
-            Count nth_pack = 1;
-            for (long long k = from + width; k < end; k += width, ++nth_pack) {
+            const long long whole = (last - from) / width, end = from + (whole < block ? whole : block) * width;
+            T top[lanes]; // NaN stays
+            for (int l = 0; l < lanes; ++l) top[l] = dense(from * step + l).value;
+            for (long long k = from + width; k < end; k += width) {
                 QUERN_INDEPENDENT
-                for (int l = 0; l < lanes; ++l) {
-                    const T x = dense(k * step + l).value, was = top[l], met = odd[l];
-                    const bool wins = better(x, was, join) | (falls & same(x, was));
-                    top[l] = chosen(wins, x, was);
-                    pack[l] = wins ? nth_pack : pack[l];
-                    odd[l] = chosen(is_nan(x), x, met);
-                }
+                for (int l = 0; l < lanes; ++l) top[l] = the_best(top[l], dense(k * step + l).value);
             }
             T tops[width];
-            int any_odd = 0;
-            for (int l = 0; l < width; ++l) tops[l] = top[l * step], any_odd |= is_nan(odd[l * step]);
-            const T most = fold_lanes<width>(tops, the_better);
-            if (any_odd || best.index == P::nowhere() || better(most, best.value, join) || (!rising && same(most, best.value))) {
-                int place = 64 * width;
-                for (int l = 0; l < width; ++l) {
-                    const int at = pack[l * step] * width + l, nth = falls ? 64 * width - 1 - at : at;
-                    const int here = same(top[l * step], most) ? nth : 64 * width;
-                    place = here < place ? here : place;
-                }
-                const P found = dense((from + (falls ? 64 * width - 1 - place : place)) * step);
-                if (!any_odd && found.index != P::nowhere()) best = join(best, found);
+            for (int l = 0; l < width; ++l) tops[l] = top[l * step];
+            const T most = fold_lanes<width>(tops, the_best);
+            const bool odd = is_nan(most);
+            if (odd || best.index == P::nowhere() || better(most, best.value, join) || (!rising && same(most, best.value))) {
+                const long long at = odd ? end : falls ? last_of<width>(dense, from, end, most) : first_of<width>(dense, from, end, most);
+                const P found = at < end ? dense(at * step) : P();
+                if (found.index != P::nowhere()) best = join(best, found);
                 else // which of them is NaN, or which has a place
                     QUERN_PLAIN
                     for (long long k = from; k < end; ++k) best = join(best, dense(k * step));

@@ -19,9 +19,9 @@ struct Op {
         text.name = name;
         spec = make_elementwise_spec(text);
         spec.total = total;
-        signature = resolve(spec, std::vector<ArgType>(static_cast<std::size_t>(spec.nin),
-                                                       {ArgType::Kind::array, DType::float32, 1,
-                                                        nullptr}));
+        signature =
+            resolve(spec, std::vector<ArgType>(static_cast<std::size_t>(spec.nin),
+                                               {ArgType::Kind::array, DType::float32, 1, nullptr}));
     }
 };
 struct Fold {
@@ -38,6 +38,7 @@ struct Fold {
         text.name = name;
         spec = make_reduction_spec(text);
         spec.maps_anything = true;
+        spec.accumulator_bytes = 4;
         const ArgType array{ArgType::Kind::array, DType::float32, 1, nullptr};
         signature = resolve(spec, std::vector<ArgType>{array});
     }
@@ -91,13 +92,13 @@ std::string told(const std::vector<GraphPart>& parts) {
     static constexpr std::array kinds{"elements", "rows", "reduction", "walks"};
     std::string text;
     for (const GraphPart& part : parts)
-        text += std::string(kinds[static_cast<std::size_t>(part.kind)]) + "\n" +
-                text_of(part.graph);
+        text +=
+            std::string(kinds[static_cast<std::size_t>(part.kind)]) + "\n" + text_of(part.graph);
     return text;
 }
 
 TEST(Cut, MakesAgainWhatIsCheap) {
-    EXPECT_EQ(told(cut(softmax(), false)),
+    EXPECT_EQ(told(cut(softmax(), {})),
               "reduction\nv0: float32\nv1: float32 per row = largest(v0)\nwanted: v1\n"
               "reduction\nv0: float32\nv1: float32\nv2: float32 = subtract(v0, v1)\n"
               "v3: float32 = exp(v2)\nv4: float32 per row = sum(v3)\nwanted: v4\n"
@@ -106,7 +107,7 @@ TEST(Cut, MakesAgainWhatIsCheap) {
 }
 
 TEST(Cut, StoresWhatIsCostlyWhereAsked) {
-    EXPECT_EQ(told(cut(softmax(), true)),
+    EXPECT_EQ(told(cut(softmax(), {.keeps_costly = true})),
               "reduction\nv0: float32\nv1: float32 per row = largest(v0)\nwanted: v1\n"
               "elements\nv0: float32\nv1: float32\nv2: float32 = subtract(v0, v1)\n"
               "v3: float32 = exp(v2)\nwanted: v3\n"
@@ -118,20 +119,44 @@ TEST(Cut, StepsOverRowsFollowTheirReduction) {
     const FusionGraph graph{{array, of_row, wanted_of_row},
                             {fold(sum(), 0, 1), step(exponential(), {1}, 2, true)}};
     EXPECT_EQ(complaint_about(graph), "");
-    EXPECT_EQ(told(cut(graph, false)),
-              "reduction\nv0: float32\nv1: float32 per row = sum(v0)\n"
-              "v2: float32 per row = exp(v1)\nwanted: v2\n");
+    EXPECT_EQ(told(cut(graph, {})), "reduction\nv0: float32\nv1: float32 per row = sum(v0)\n"
+                                    "v2: float32 per row = exp(v1)\nwanted: v2\n");
 }
 
 TEST(Cut, RunsOnceWhatMayDoMoreThanAssign) {
     const FusionGraph graph{{array, made, wanted_of_row, wanted_of_row},
                             {step(loud(), {0}, 1), fold(sum(), 1, 2), fold(largest(), 1, 3)}};
-    const std::string text = told(cut(graph, false));
+    const std::string text = told(cut(graph, {}));
     EXPECT_EQ(text.find("loud"), text.rfind("loud")) << text;
 }
 
+// v1 = sum(v0), v2 = exp(v0), v3 = largest(v2), v4 = v1 - v3
+FusionGraph two_reductions() {
+    return {{array, of_row, made, of_row, wanted_of_row},
+            {fold(sum(), 0, 1), step(exponential(), {0}, 2), fold(largest(), 2, 3),
+             step(subtract(), {1, 3}, 4, true)}};
+}
+
+TEST(Cut, ReductionsThatDoNotNeedEachOtherShareAKernel) {
+    std::vector<GraphPart> parts = cut(two_reductions(), {.joins_together = true});
+    EXPECT_EQ(told(parts), "reduction\nv0: float32\nv1: float32 per row = sum(v0)\n"
+                           "v2: float32 = exp(v0)\nv3: float32 per row = largest(v2)\n"
+                           "v4: float32 per row = subtract(v1, v3)\nwanted: v4\n");
+    EXPECT_EQ(cut(softmax(), {.joins_together = true}).size(), 3U);
+    parts = halves(parts[0]);
+    EXPECT_EQ(parts.size(), 3U);
+    EXPECT_EQ(parts[2].kind, PartKind::rows);
+}
+
+TEST(MergeReduction, SeveralHaveOneAccumulator) {
+    const MergedReduction merged = merge_reduction(two_reductions(), "both");
+    EXPECT_EQ(merged.spec.reduce_type, "fused_joins");
+    EXPECT_EQ(merged.spec.accumulator_bytes, 8U);
+    EXPECT_EQ(merged.values, (std::vector<int>{0, 4}));
+}
+
 TEST(Cut, HalvesMakeWhatTheWholeDoes) {
-    GraphPart whole = cut(softmax(), false)[1];
+    GraphPart whole = cut(softmax(), {})[1];
     const std::vector<GraphPart> parts = halves(whole);
     ASSERT_EQ(parts.size(), 2U);
     EXPECT_EQ(told(parts), "elements\nv0: float32\nv1: float32\nv2: float32 = subtract(v0, v1)\n"
@@ -152,9 +177,9 @@ TEST(Graph, RowsKeepTheirRules) {
 }
 
 TEST(MergeReduction, MapsWhatComesBeforeAndPostMapsWhatComesAfter) {
-    FusionGraph graph{{array, made, of_row, wanted_of_row},
-                      {step(exponential(), {0}, 1), fold(sum(), 1, 2),
-                       step(exponential(), {2}, 3, true)}};
+    FusionGraph graph{
+        {array, made, of_row, wanted_of_row},
+        {step(exponential(), {0}, 1), fold(sum(), 1, 2), step(exponential(), {2}, 3, true)}};
     const MergedReduction merged = merge_reduction(graph, "both");
     EXPECT_EQ(merged.values, (std::vector<int>{0, 3}));
     EXPECT_EQ(merged.spec.in_params, "float32 fused_p0");

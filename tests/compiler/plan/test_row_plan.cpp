@@ -45,8 +45,8 @@ TEST(RowPlan, AWarpHoldsARowOfAThousand) {
 TEST(RowPlan, ShortRowsShareAWarp) {
     const auto made = plan(rows(1 << 20, 64));
     ASSERT_TRUE(made);
-    EXPECT_EQ(made->layout.packs, 1);
-    EXPECT_EQ(made->group_bits, 4);
+    EXPECT_EQ(made->layout.packs, 4);
+    EXPECT_EQ(made->group_bits, 2);
 }
 
 TEST(RowPlan, LongRowsTakeTheBlock) {

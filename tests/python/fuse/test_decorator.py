@@ -1,6 +1,7 @@
 """What `fuse` takes, how many kernels it makes, and what it says where it cannot."""
 
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -243,3 +244,20 @@ def test_explanation(x):
     assert f"{x.nbytes} bytes read, {x.nbytes} written" in text
     assert np.array_equal(x.get(), before.get())
     assert "__global__" in line.source(x)
+
+
+def test_explaining_casts(device: quern.Device) -> None:
+    fused = quern.fuse(lambda x: (x + 1).astype("float64"))
+    assert len(fused.explain(quern.ones((64, 256), "f4")).kernels) == 1
+
+
+def test_more_steps_and_scalars_than_a_kernel_takes(device: quern.Device) -> None:
+    def long(x: Any) -> Any:
+        for k in range(150):
+            x = x * (k % 3) + k
+        return x
+
+    x = np.random.default_rng(0).integers(0, 5, 100)
+    fused = quern.fuse(long)
+    np.testing.assert_array_equal(quern.asnumpy(fused(quern.asarray(x))), long(x))
+    assert len(fused.explain(quern.asarray(x)).kernels) < 16

@@ -61,6 +61,10 @@ def over_all(np: Any, x: Any) -> Any:
     return (x - x.min()) / (x.max() - x.min())
 
 
+def spread(np: Any, x: Any, y: Any) -> Any:
+    return (x * y).sum() / np.sqrt((x * x).sum() * (y * y).sum()), (x - y).max() - (x - y).min()
+
+
 def of_sums(np: Any, x: Any) -> Any:
     return (x * 2).sum(axis=-1).max()
 
@@ -73,8 +77,14 @@ def in_place(np: Any, x: Any) -> Any:
 
 ONE = [softmax, log_sum_exp, l2_normalise, several, standardise, root_mean_square, over_all]
 ONE += [of_sums, in_place]
-TWO = [cosine, nearest, distance]
-SHAPES = [((37, 130), "f4"), ((5, 64), "f8"), ((3, 1000), "f4"), ((4, 7), "f4"), ((200, 1500), "f8")]
+TWO = [cosine, nearest, distance, spread]
+SHAPES = [
+    ((37, 130), "f4"),
+    ((5, 64), "f8"),
+    ((3, 1000), "f4"),
+    ((4, 7), "f4"),
+    ((200, 1500), "f8"),
+]
 SHAPES += [((2, 9001), "f4"), ((6, 5, 33), "f8"), ((1, 4), "f4"), ((9, 1), "f8")]
 
 
@@ -83,17 +93,19 @@ def check(function: Function, *drawn: Any) -> None:
     wide = [x.astype(np.result_type(x, np.float64)) for x in drawn]
     theirs = function(np, *[x.copy() for x in wide])
     ours = quern.fuse(lambda *args: function(quern, *args))(*map(quern.asarray, drawn))
-    if not isinstance(theirs, dict):
+    if isinstance(theirs, tuple):
+        ours, theirs = dict(enumerate(ours)), dict(enumerate(theirs))
+    elif not isinstance(theirs, dict):
         ours, theirs = {"": ours}, {"": theirs}
     for name, value in theirs.items():
         value = np.asarray(value)
         found = quern.asnumpy(ours[name])
-        assert found.shape == value.shape, name
+        assert found.shape == value.shape, str(name)
         if value.dtype.kind != "f":
-            np.testing.assert_array_equal(found, value, name)
+            np.testing.assert_array_equal(found, value, str(name))
             continue
         eps = 4 * np.finfo(found.dtype).eps * np.sqrt(drawn[0].size)
-        np.testing.assert_allclose(found, value, rtol=eps, atol=eps, err_msg=name)
+        np.testing.assert_allclose(found, value, rtol=eps, atol=eps, err_msg=str(name))
 
 
 @pytest.mark.parametrize("gpu_layout", [False, True])
@@ -140,7 +152,7 @@ def test_other_dtypes(dtype: str, gpu_layout: bool, device: quern.Device, plan_a
             np.testing.assert_allclose(found, x.astype("f8").sum(axis=1), rtol=1e-3)
         else:
             assert found.dtype == value.dtype, name
-            np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-4, err_msg=name)
+            np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-4, err_msg=str(name))
 
 
 @pytest.mark.parametrize("order", ["F", "reversed", "every other", "broadcast"])
@@ -167,11 +179,14 @@ KERNELS = [
     (distance, 1, 1),
     (root_mean_square, 1, 1),
     (nearest, 1, 1),
+    (spread, 1, 6),
     (in_place, 3, 4),
 ]
 
 
-@pytest.mark.parametrize(("function", "gpu", "cpu"), KERNELS, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize(
+    ("function", "gpu", "cpu"), KERNELS, ids=lambda v: getattr(v, "__name__", v)
+)
 def test_how_many_kernels(
     function: Function, gpu: int, cpu: int, device: quern.Device, plan_as: Any
 ) -> None:

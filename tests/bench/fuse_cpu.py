@@ -1,0 +1,137 @@
+"""Fused functions on all cores of the CPU beside NumPy and beside themselves unfused, at three sizes, and Black-Scholes
+beside numexpr where that is. Prints a line of JSON for each.
+
+`python -m tests.bench.fuse_cpu "gelu"` runs the rows whose names begin so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tests.bench.array_gpu import wanted
+from tests.bench.fuse_gpu import black_scholes
+from tests.bench.fused_functions import functions
+from tests.bench.measure import Row, Sample, alternate, call_us, have
+
+SECTION = "fuse-cpu"
+SIZES = (1_000, 100_000, 10_000_000)
+
+
+def inputs(size: int) -> dict[str, Any]:
+    random = np.random.default_rng(0)
+    width = min(1000, size // 10)
+    floats = [random.random(size, np.float32) + np.float32(0.5) for _ in range(3)]
+    square = floats[0].reshape(-1, width)
+    return {
+        **dict(zip("xyz", floats, strict=True)),
+        "m": floats[0] > floats[1],
+        "k": (floats[0] * 1000).astype(np.int32),
+        "X": square,
+        "Y": floats[1].reshape(-1, width),
+        "r": square[:1].copy(),
+        "c": square[:, :1].copy(),
+    }
+
+
+def beside_unfused(parts: list[str]) -> Iterator[Row]:
+    import quern
+
+    for size in SIZES:
+        host = inputs(size)
+        given = {name: quern.asarray(array) for name, array in host.items()}
+        calls = max(3, 3_000_000 // size // 10) if size > 1000 else 300
+        for name, text in functions().items():
+            what = f"{name}, {size}"
+            if not wanted(what, parts):
+                continue
+            names = list(host)
+            ours = eval(f"lambda {', '.join(names)}: {text}", {"np": quern})
+            theirs = eval(f"lambda {', '.join(names)}: {text}", {"np": np})
+            time = partial(call_us, calls=calls, repeats=5)
+            samples = alternate(
+                {
+                    "fused": partial(time, quern.fuse(ours), args=tuple(given.values())),
+                    "unfused": partial(time, ours, args=tuple(given.values())),
+                    "NumPy": partial(time, theirs, args=tuple(host.values())),
+                },
+                rounds=3,
+            )
+            row = Row(
+                SECTION,
+                what,
+                "us",
+                samples["fused"],
+                samples["unfused"],
+                "unfused",
+                "<= 1.05x unfused",
+                1.05,
+            )
+            row.peers["NumPy"] = samples["NumPy"]
+            yield row
+
+
+def black_scholes_rows(parts: list[str]) -> Iterator[Row]:
+    import quern
+
+    if not wanted("Black-Scholes", parts):
+        return
+    random = np.random.default_rng(0)
+    host = [random.random(10_000_000, np.float32) + np.float32(0.5) for _ in range(3)]
+    given = [quern.asarray(a) for a in host]
+    fused = quern.fuse(lambda s, k, t: black_scholes(quern, s, k, t))
+    time = partial(call_us, calls=2, repeats=5)
+    calls: dict[str, Any] = {
+        "ours": partial(time, fused, args=tuple(given)),
+        "NumPy": partial(time, lambda *a: black_scholes(np, *a), args=tuple(host)),
+    }
+    if have("numexpr"):
+        import numexpr
+
+        evaluate = numexpr.evaluate
+        tail = (
+            "exp(-0.5*d*d)*0.3989423*w*"
+            "(0.3193815+w*(-0.3565638+w*(1.781478+w*(-1.821256+w*1.330274))))"
+        )
+
+        def phi(d: Any) -> Any:
+            w = evaluate("1.0/(1.0 + 0.2316419*abs(d))", {"d": d})
+            return evaluate(f"where(d > 0, 1.0 - {tail}, {tail})", {"d": d, "w": w})
+
+        def by_numexpr(s: Any, k: Any, t: Any) -> Any:
+            root = evaluate("0.3*sqrt(t)", {"t": t})
+            d1 = evaluate("(log(s/k) + 0.065*t)/root", {"s": s, "k": k, "t": t, "root": root})
+            d2 = evaluate("d1 - root", {"d1": d1, "root": root})
+            discounted = evaluate("k*exp(-0.02*t)", {"k": k, "t": t})
+            names = {"s": s, "e": discounted, "p": phi(d1), "q": phi(d2)}
+            call = evaluate("s*p - e*q", names)
+            return call, evaluate("c - s + e", {"c": call, **names})
+
+        calls["numexpr"] = partial(time, by_numexpr, args=tuple(host))
+    samples: dict[str, Sample] = alternate(calls, rounds=3)
+    row = Row(
+        SECTION,
+        "Black-Scholes, 10^7",
+        "us",
+        samples.pop("ours"),
+        samples["NumPy"],
+        "NumPy",
+        "<= 1/8 of NumPy's time on two cores",
+        0.125,
+    )
+    row.peers = samples
+    yield row
+
+
+def main(parts: list[str]) -> None:
+    for rows in (black_scholes_rows, beside_unfused):
+        for row in rows(parts):
+            print(row.as_json(), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
