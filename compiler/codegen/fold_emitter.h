@@ -1,5 +1,5 @@
-// What the emitters of reductions, scans and row kernels share: names, addresses from positions and,
-// of the first two, the user's expressions as lambdas.
+// What the emitters of reductions, scans and row kernels share: names, addresses from positions
+// and, of the first two, the user's expressions as lambdas.
 #pragma once
 #include "compiler/codegen/index.h"
 #include "compiler/codegen/parts.h"
