@@ -19,7 +19,8 @@
 namespace quern {
 namespace {
 
-// What tells graphs apart while their kernels live: a kernel's number is never another's.
+// What tells graphs apart while their kernels live: a kernel's number is never another's. Lines are
+// known while launches are noted, and the notes name them.
 std::string key_of(const std::vector<StretchValue>& values, const std::vector<GraphStep>& steps,
                    const std::string& name, bool on_cpu) {
     std::string key;
@@ -37,6 +38,7 @@ std::string key_of(const std::vector<StretchValue>& values, const std::vector<Gr
         add(step.number);
         add(step.signature);
         add(step.per_row);
+        add(step.line);
         for (const auto* list : {&step.inputs, &step.before, &step.outputs})
             for (const int value : *list)
                 add(static_cast<std::int16_t>(value));
@@ -90,7 +92,6 @@ struct KnownPart {
     std::unique_ptr<ReductionKernel> reduction;
     std::unique_ptr<RowKernel> rows;
     std::vector<int> values;
-    std::string text;
 
     [[nodiscard]] const KernelSpec& spec() const {
         return elementwise ? static_cast<const KernelSpec&>(elementwise->spec())
@@ -107,7 +108,6 @@ struct KnownPart {
 
 KnownPart make_part(const GraphPart& part, const std::string& name) {
     KnownPart made;
-    made.text = text_of(part.graph);
     if (part.kind == PartKind::walks) {
         MergedRows merged = merge_rows(part.graph, name);
         made.rows = std::make_unique<RowKernel>(std::move(merged.spec));
@@ -269,8 +269,8 @@ bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
     }
     if (!watched)
         return true;
-    FusedLaunch noted{made.text, made.source(), {}, static_cast<int>(part.graph.steps.size()), 0,
-                      0};
+    FusedLaunch noted{
+        text_of(part.graph), made.source(), {}, static_cast<int>(part.graph.steps.size()), 0, 0};
     for (const GraphStep& step : part.graph.steps)
         if (std::ranges::find(noted.lines, step.line) == noted.lines.end())
             noted.lines.push_back(step.line);

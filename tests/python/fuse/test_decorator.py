@@ -246,6 +246,15 @@ def test_explanation(x):
     assert "__global__" in line.source(x)
 
 
+def test_lines_are_known_after_a_call(device: quern.Device) -> None:
+    x = quern.ones(8)
+    fused = quern.fuse(lambda a: a * 2 + 5)
+    fused(x)
+    (kernel,) = fused.explain(x).kernels
+    assert kernel["lines"] == [fused.__wrapped__.__code__.co_firstlineno]
+    assert f"# line {kernel['lines'][0]}" in kernel["graph"]
+
+
 def test_explaining_casts(device: quern.Device) -> None:
     fused = quern.fuse(lambda x: (x + 1).astype("float64"))
     assert len(fused.explain(quern.ones((64, 256), "f4")).kernels) == 1
