@@ -77,8 +77,8 @@ bool Fusion::fits(const RecordedCall& call) const {
         space == Over::neither || stretch_.values.size() + params.size() > most_values)
         return false;
     const bool joins = call.reduction != nullptr;
-    if (joins &&
-        (space != Over::elements || (stretch_.reduced && *stretch_.reduced != call.reduced)))
+    if (joins && (space != Over::elements ||
+                  (stretch_.reduced ? *stretch_.reduced != call.reduced : writes_over())))
         return false;
     for (std::size_t k = 0; k < params.size(); ++k) {
         if (call.arrays[k] == nullptr)
@@ -99,6 +99,17 @@ bool Fusion::fits(const RecordedCall& call) const {
         }
     }
     return true;
+}
+
+// A kernel that makes a value again must not find its inputs overwritten.
+bool Fusion::writes_over() const {
+    const auto& values = stretch_.values;
+    for (std::size_t k = 0; k < values.size(); ++k)
+        for (std::size_t before = 0; !values[k].facts.given && before < k; ++before)
+            if (!values[before].facts.scalar &&
+                may_share_memory(values[before].array, values[k].array))
+                return true;
+    return false;
 }
 
 void Fusion::begin(const RecordedCall& call) {

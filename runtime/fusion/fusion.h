@@ -40,6 +40,7 @@ class Fusion final : public Recorder {
     [[nodiscard]] Over over(const RecordedCall& call, std::span<const std::int64_t> shape) const;
     [[nodiscard]] Dims strides_of(const Array& array, Over over, int ndim) const;
     [[nodiscard]] bool fits(const RecordedCall& call) const;
+    [[nodiscard]] bool writes_over() const; // memory that the stretch knew before
     void begin(const RecordedCall& call);
     // Of the elements that lie so in memory; no_value: none is known.
     [[nodiscard]] int latest(const Array& array, const Dims& strides) const;

@@ -233,3 +233,14 @@ def test_written_twice(device: quern.Device) -> None:
     x = np.random.default_rng(4).standard_normal((5, 6))
     for ours, theirs in zip(quern.fuse(twice)(quern.asarray(x)), twice(x.copy()), strict=True):
         np.testing.assert_allclose(quern.asnumpy(ours), theirs, rtol=1e-12)
+
+
+def test_what_is_made_again_is_made_of_what_was_there(device: quern.Device) -> None:
+    def overwritten(x: Any) -> Any:
+        y = x * 2
+        x += 1
+        return y + x.sum(axis=1, keepdims=True)
+
+    x = np.random.default_rng(5).integers(0, 9, (5, 6))
+    ours = quern.fuse(overwritten)(quern.asarray(x))
+    np.testing.assert_array_equal(quern.asnumpy(ours), overwritten(x.copy()))
