@@ -178,8 +178,8 @@ class RowEmitter : private FoldEmitter {
                 out_.line("const ", type(ref), " ", name(ref), " = *", own("line_" + name(ref)),
                           ";");
             else
-                out_.line("quern::Pack<", type(ref), ", ", lanes_of(ref), "> ",
-                          own("held_" + name(ref)), "[", int{layout_.packs}, "];");
+                out_.line(pack_type(ref), " ", own("held_" + name(ref)), "[", int{layout_.packs},
+                          "];");
         out_.line(spec_.before);
         out_.open_unrolled(own("p"), int{layout_.packs});
         out_.line("const ", index_, " ", own("pack"), " = ", own("p"), " * ", own("group"), " + ",
@@ -192,7 +192,9 @@ class RowEmitter : private FoldEmitter {
         out_.close();
     }
 
-    [[nodiscard]] std::string lanes_of(const OperandRef&) const { return join(int{layout_.lanes}); }
+    [[nodiscard]] std::string pack_type(const OperandRef& ref) const {
+        return join("quern::Pack<", type(ref), ", ", int{layout_.lanes}, ">");
+    }
     [[nodiscard]] std::string first() const {
         return join(as_signed(own("pack")), " * ", int{layout_.lanes});
     }
@@ -224,8 +226,7 @@ class RowEmitter : private FoldEmitter {
         if (last)
             for (const OperandRef& ref : outputs_)
                 if (!per_row(ref))
-                    out_.line("quern::Pack<", type(ref), ", ", lanes_of(ref), "> ",
-                              own("made_" + name(ref)), ";");
+                    out_.line(pack_type(ref), " ", own("made_" + name(ref)), ";");
         out_.open_unrolled(own("lane"), int{layout_.lanes});
         if (spec_.uses_position)
             out_.line("const ptrdiff_t _J = static_cast<ptrdiff_t>(", first(), ") + ", own("lane"),
@@ -321,8 +322,7 @@ class RowEmitter : private FoldEmitter {
                   " += ", own("group"), parks ? ", ++" + own("slot") : "", ")");
         for (const OperandRef& ref : inputs_)
             if (!is_single(ref))
-                out_.line("quern::Pack<", type(ref), ", ", lanes_of(ref), "> ",
-                          own("held_" + name(ref)), ";");
+                out_.line(pack_type(ref), " ", own("held_" + name(ref)), ";");
         if (parks && k > 0) {
             out_.open("if (", parked, ")");
             move_parked(false);
@@ -349,7 +349,7 @@ class RowEmitter : private FoldEmitter {
         for (const OperandRef& ref : inputs_) {
             if (is_single(ref))
                 continue;
-            const std::string pack = join("quern::Pack<", type(ref), ", ", lanes_of(ref), ">"),
+            const std::string pack = pack_type(ref),
                               place =
                                   join("reinterpret_cast<", pack, "*>(", own("parked"), " + (",
                                        before, ") * ", own("group"), " * ", nest("parked"), ")[",
