@@ -684,6 +684,10 @@ def ufunc_at(
     ufunc: ufunc, a: ndarray, places: ndarray, width: int, values: ndarray | None
 ) -> None: ...
 
+class FusedCall:
+    def __new__(cls, name: str, function: Callable[..., Any], strict: bool = False) -> Self: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 class ReductionKernel:
     def __init__(
         self,
@@ -1120,15 +1124,15 @@ def _distinct(
     a: ndarray, firsts: bool, inverse: bool, counts: bool, one_nan: bool
 ) -> tuple[ndarray, ndarray | None, ndarray | None, ndarray | None]: ...
 def _lonely(sorted: ndarray) -> ndarray: ...
-def _call_fused(
+def _explain_fused(
     name: str,
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    on_read: Callable[[], None] | None = None,
-    line: Callable[[], int] | None = None,
-    launches: list[dict[str, Any]] | None = None,
+    line: Callable[[], int],
+    launches: list[dict[str, Any]],
 ) -> Any: ...
+def _fuse_all(wanted: bool) -> bool: ...
 def _count(
     x: ndarray,
     bins: int,

@@ -8,10 +8,11 @@ import re
 import sys
 import types
 import warnings
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from quern import _core
 from quern._errors import FusionError
+from quern._repeats import what_it_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,28 +20,27 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "Fused", "fuse"]
 
 
-class Fused:
+class Fused(_core.FusedCall):
     """A function that `fuse` made: called as the function it was made from, with the same results."""
 
-    def __init__(
-        self, function: Callable[..., Any], kernel_name: str | None = None, *, strict: bool = False
-    ) -> None:
+    def __new__(
+        cls, function: Callable[..., Any], kernel_name: str | None = None, *, strict: bool = False
+    ) -> Self:
         if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
             raise TypeError(
                 f"{_name_of(function)} does not compute when it is called: fuse what it calls instead"
             )
+        return super().__new__(cls, _kernel_name(function, kernel_name), function, strict)
+
+    def __init__(
+        self, function: Callable[..., Any], kernel_name: str | None = None, *, strict: bool = False
+    ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._code = getattr(inspect.unwrap(function), "__code__", None)
-        self._kernel = re.sub(r"\W", "_", kernel_name or f"fused_{_name_of(function)}")
+        self._kernel = _kernel_name(function, kernel_name)
         self._strict = strict
         self._warned: set[int] = set()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _core._call_fused(self._kernel, self._function, args, kwargs, self._note_read)
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<fused {_name_of(self._function)}>"
@@ -52,12 +52,15 @@ class Fused:
         """
         launches: list[dict[str, Any]] = []
         args, kwargs = _copied(args), _copied(kwargs)
-        _core._call_fused(self._kernel, self._function, args, kwargs, None, self._line, launches)
+        _core._explain_fused(self._kernel, self._function, args, kwargs, self._line, launches)
         return Explanation(_name_of(self._function), launches)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated CUDA C++ of the kernels that a call with such arguments runs."""
         return "\n".join(kernel["source"] for kernel in self.explain(*args, **kwargs).kernels)
+
+    def _look(self) -> Any:
+        return what_it_reads(self._function)
 
     def _line(self) -> int:
         """The line of the function that is running; 0 where it is not Python."""
@@ -107,6 +110,10 @@ class Explanation:
 def _name_of(function: Any) -> str:
     name: str = getattr(function, "__name__", type(function).__name__)
     return "lambda" if name == "<lambda>" else name
+
+
+def _kernel_name(function: Any, given: str | None) -> str:
+    return re.sub(r"\W", "_", given or f"fused_{_name_of(function)}")
 
 
 def _copied(value: Any) -> Any:

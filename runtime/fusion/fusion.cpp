@@ -167,7 +167,7 @@ bool Fusion::take(const RecordedCall& call) {
         return false;
     }
     if (!fits(call))
-        settle();
+        settle(nullptr);
     begin(call);
     const std::span shape(call.shape.extents, static_cast<std::size_t>(call.shape.ndim));
     const Over space = over(call, shape);
@@ -214,6 +214,23 @@ void Fusion::find_wanted() {
         value.facts.wanted = dynamic_cast<const ForeignBuffer*>(buffer) != nullptr ||
                              buffer->references() > static_cast<std::uint32_t>(ours);
     }
+}
+
+void Fusion::settle() {
+    if (running_)
+        return;
+    if (stretch_.trace != nullptr)
+        stretch_.trace->refuse();
+    settle(nullptr);
+}
+
+void Fusion::host_reads() {
+    if (running_)
+        return;
+    if (stretch_.trace != nullptr)
+        stretch_.trace->refuse();
+    if (on_read)
+        on_read();
 }
 
 void Fusion::settle(void (*on_wait)(bool entering)) {

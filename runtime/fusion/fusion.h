@@ -2,6 +2,7 @@
 // share kernels. Whatever else happens on a device, or needs what they compute, makes them run
 // first.
 #pragma once
+#include "runtime/fusion/replay.h"
 #include "runtime/fusion/stretch.h"
 #include "runtime/kernel/recorder.h"
 
@@ -16,15 +17,14 @@ class Fusion final : public Recorder {
   public:
     explicit Fusion(std::string name) : stretch_(std::move(name)) {}
     bool take(const RecordedCall& call) override;
-    void settle() override { settle(nullptr); }
+    void settle() override; // for something else that is about to happen
     void settle(void (*on_wait)(bool entering));
-    void host_reads() override {
-        if (on_read && !running_)
-            on_read();
-    }
+    void host_reads() override;
     std::function<int()> line;     // of the function that is running; for every call
     std::function<void()> on_read; // values are about to be brought to the host; may throw
 
+    // From now on `trace` is told of every launch, and refuses if anything else happens.
+    void note_in(Trace& trace) { stretch_.trace = &trace; }
     // From now on every launch is noted.
     void watch() { stretch_.watched = true; }
     [[nodiscard]] const std::vector<FusedLaunch>& launches() const noexcept {

@@ -5,16 +5,13 @@
 #include "compiler/base/text.h"
 #include "compiler/fusion/merge.h"
 #include "compiler/fusion/passes.h"
-#include "runtime/kernel/elementwise.h"
+#include "runtime/fusion/fused_kernel.h"
+#include "runtime/fusion/known.h"
+#include "runtime/fusion/replay.h"
 #include "runtime/kernel/plan_options.h"
-#include "runtime/kernel/reduction.h"
-#include "runtime/kernel/rows.h"
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
 #include <numeric>
-#include <unordered_map>
 
 namespace quern {
 namespace {
@@ -46,84 +43,6 @@ std::string key_of(const std::vector<StretchValue>& values, const std::vector<Gr
     return key;
 }
 
-// Everything that a part's kernel depends on.
-std::string key_of(const FusionGraph& graph, std::string_view name, int kind) {
-    std::string key(name);
-    const auto add = [&](int number) {
-        key.append(reinterpret_cast<const char*>(&number), sizeof number);
-    };
-    add(kind);
-    for (const GraphValue& value : graph.values)
-        add(static_cast<int>(value.dtype) << 4 | value.per_row << 3 | value.given << 2 |
-            value.scalar << 1 | value.wanted);
-    for (const GraphStep& step : graph.steps) {
-        const KernelSpec& spec = step.kernel();
-        key += join('\0', spec.in_params, '\0', spec.out_params, '\0', spec.preamble, '\0');
-        if (step.reduction != nullptr)
-            key += join(step.reduction->map_expr, '\0', step.reduction->reduce_expr, '\0',
-                        step.reduction->post_map_expr, '\0', step.reduction->identity, '\0',
-                        step.reduction->reduce_type, '\0', step.reduction->inner_type, '\0');
-        else
-            key += join(step.spec->operation, '\0');
-        add(step.per_row);
-        for (const auto* list : {&step.inputs, &step.before, &step.outputs})
-            for (const int value : *list)
-                add(value);
-        for (const auto& [letter, spelling] : step.signature->placeholders)
-            key += join(letter, spelling);
-    }
-    return key;
-}
-
-// Made on first use and kept: graphs that are alike share it.
-template <class Made, class Make> Made& known(const std::string& key, const Make& make) {
-    static auto* const all = new std::unordered_map<std::string, std::unique_ptr<Made>>;
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    auto& found = (*all)[key];
-    if (!found)
-        found = std::make_unique<Made>(make());
-    return *found;
-}
-
-// A part's kernel; `values` of the part's graph are its parameters.
-struct KnownPart {
-    std::unique_ptr<ElementwiseKernel> elementwise;
-    std::unique_ptr<ReductionKernel> reduction;
-    std::unique_ptr<RowKernel> rows;
-    std::vector<int> values;
-
-    [[nodiscard]] const KernelSpec& spec() const {
-        return elementwise ? static_cast<const KernelSpec&>(elementwise->spec())
-               : reduction ? static_cast<const KernelSpec&>(reduction->spec())
-                           : rows->spec();
-    }
-    [[nodiscard]] std::string source() const {
-        if (rows)
-            return rows->last_source();
-        const auto codes = elementwise ? elementwise->cached_codes() : reduction->cached_codes();
-        return codes.empty() ? std::string() : codes.back().second;
-    }
-};
-
-KnownPart make_part(const GraphPart& part, const std::string& name) {
-    KnownPart made;
-    if (part.kind == PartKind::walks) {
-        MergedRows merged = merge_rows(part.graph, name);
-        made.rows = std::make_unique<RowKernel>(std::move(merged.spec));
-        made.values = std::move(merged.values);
-    } else if (part.kind == PartKind::reduction) {
-        MergedReduction merged = merge_reduction(part.graph, name);
-        made.reduction = std::make_unique<ReductionKernel>(std::move(merged.spec));
-        made.values = std::move(merged.values);
-    } else {
-        MergedKernel merged = merge(part.graph, name);
-        made.elementwise = std::make_unique<ElementwiseKernel>(std::move(merged.spec));
-        made.values = std::move(merged.values);
-    }
-    return made;
-}
-
 // Of memory, each element once however often it is seen.
 std::int64_t bytes_behind(const Array& array) {
     auto bytes = static_cast<std::int64_t>(bytes_of(array.dtype()));
@@ -132,16 +51,11 @@ std::int64_t bytes_behind(const Array& array) {
     return bytes;
 }
 
-KnownPart& kernel_of(const GraphPart& part, const std::string& name) {
-    return known<KnownPart>(key_of(part.graph, name, static_cast<int>(part.kind)),
-                            [&] { return make_part(part, name); });
-}
-
 } // namespace
 
 struct Stretch::Part {
     GraphPart part;
-    KnownPart* kernel; // null: it would have too many parameters
+    FusedKernel* kernel; // null: it would have too many parameters
 
     Part(GraphPart made, const std::string& name) : part(std::move(made)), kernel(nullptr) {
         try {
@@ -229,13 +143,13 @@ bool Stretch::run_part(const Part& part, void (*on_wait)(bool)) {
 
 bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
     const GraphPart& part = given.part;
-    KnownPart& made = *given.kernel;
-    const KernelSpec& spec = made.spec();
+    FusedKernel& kernel = *given.kernel;
+    const KernelSpec& spec = kernel.spec();
     std::vector<Array> arrays;
-    arrays.reserve(made.values.size());
+    arrays.reserve(kernel.values.size());
     std::vector<Argument> args;
-    for (std::size_t k = 0; k < made.values.size(); ++k) {
-        const int number = part.values[static_cast<std::size_t>(made.values[k])];
+    for (std::size_t k = 0; k < kernel.values.size(); ++k) {
+        const int number = part.values[static_cast<std::size_t>(kernel.values[k])];
         const StretchValue& value = values[static_cast<std::size_t>(number)];
         if (value.facts.scalar) {
             args.push_back(Argument::of(value.scalar));
@@ -246,39 +160,34 @@ bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
                                          (output && part.kind == PartKind::reduction)));
         args.push_back(Argument::of(arrays.back()));
     }
-    if (made.rows) {
-        if (!(*made.rows)(args, {reduced_axes, stream}, on_wait))
-            return false;
-    } else if (made.reduction) {
-        ReductionCall call;
-        call.all_axes = false;
-        call.axes = reduced_axes;
-        call.has_stream = true;
-        call.stream = stream;
-        static_cast<void>((*made.reduction)(args, call, on_wait));
-    } else {
-        ElementwiseCall call;
-        call.has_stream = true;
-        call.stream = stream;
-        if (arrays.empty()) { // nothing is stored, but a body may do more
-            call.size = 1;
-            for (const std::int64_t axis : part.kind == PartKind::rows ? kept_axes : all_axes)
-                call.size *= shape[static_cast<int>(axis)];
-        }
-        static_cast<void>((*made.elementwise)(args, call, on_wait));
-    }
-    if (!watched)
-        return true;
-    FusedLaunch noted{
-        text_of(part.graph), made.source(), {}, static_cast<int>(part.graph.steps.size()), 0, 0};
+    FusedCall call{reduced_axes, 1};
+    for (const std::int64_t axis : part.kind == PartKind::rows ? kept_axes : all_axes)
+        call.elements *= shape[static_cast<int>(axis)];
+    if (!kernel(args, call, stream, on_wait))
+        return false;
+    if (trace != nullptr)
+        trace->note(kernel, args, call, stream);
+    if (watched)
+        note(given, args);
+    return true;
+}
+
+void Stretch::note(const Part& given, std::span<const Argument> args) {
+    const GraphPart& part = given.part;
+    FusedLaunch noted{text_of(part.graph),
+                      given.kernel->source(),
+                      {},
+                      static_cast<int>(part.graph.steps.size()),
+                      0,
+                      0};
     for (const GraphStep& step : part.graph.steps)
         if (std::ranges::find(noted.lines, step.line) == noted.lines.end())
             noted.lines.push_back(step.line);
     for (std::size_t k = 0; k < args.size(); ++k)
         if (args[k].kind == ArgType::Kind::array)
-            (spec.params[k].output ? noted.written : noted.read) += bytes_behind(*args[k].array);
+            (given.kernel->spec().params[k].output ? noted.written : noted.read) +=
+                bytes_behind(*args[k].array);
     launches.push_back(std::move(noted));
-    return true;
 }
 
 } // namespace quern

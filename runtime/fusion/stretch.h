@@ -11,6 +11,8 @@
 
 namespace quern {
 
+class Trace;
+
 // A kernel that ran for a stretch.
 struct FusedLaunch {
     std::string graph;                  // after all passes, in text
@@ -39,6 +41,7 @@ struct Stretch {
     std::vector<std::int64_t> all_axes, kept_axes, reduced_axes;
     Device* device = nullptr;
     CUstream stream = nullptr;
+    Trace* trace = nullptr; // is told of launches
     bool watched = false;
     std::vector<FusedLaunch> launches;
 
@@ -47,6 +50,7 @@ struct Stretch {
   private:
     bool run_part(const Part& part, void (*on_wait)(bool entering));
     bool launch(const Part& part, void (*on_wait)(bool entering));
+    void note(const Part& part, std::span<const Argument> args);
     [[nodiscard]] Array seen(const StretchValue& value, bool by_rows) const;
 };
 

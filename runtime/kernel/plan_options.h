@@ -8,6 +8,7 @@ namespace quern {
 struct PlanOptions {
     bool atomic_joins = false; // blocks that share a result may join by atomics, in any order
     // For experiments and tests.
+    bool fuses_all = false;  // also calls of few elements on CPUs
     bool gpu_layout = false; // a GPU's layout on whatever device
     int narrow_bits = narrow_index_bits;
 };

@@ -16,18 +16,29 @@ import quern
 WIDER = {"e": "d", "f": "d", "d": "g", "F": "D", "D": "G"}
 
 
-def check(run: Run, device: quern.Device, fuse: Callable[..., Any] = unchanged) -> None:
-    """Call the function as quern runs it, `fuse`d or not, and hold it against NumPy."""
-    ours = Called(run, quern, functions(quern, str(device), fuse)[run.name], fuse)
+def check(
+    run: Run, device: quern.Device, fuse: Callable[..., Any] = unchanged, calls: int = 1
+) -> None:
+    """Call the function as quern runs it, `fuse`d or not, and hold each of its calls against NumPy."""
+    function, plain = functions(quern, str(device), fuse)[run.name], functions()[run.name]
+    calls_of = [Called(run, quern, call) for call in [fuse(made(run, function))] * calls]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        theirs = Called(run, np, functions()[run.name])
-        wide = theirs
+        times = calls if run.case.made else 1  # what was made for these calls may remember them
+        answers = [Called(run, np, call) for call in [made(run, plain)] * times]
+        wide = answers
         if run.case.oracle == "wide":
-            wide = Called(run, np, functions()[run.name], widen=widened)
-    for kind in ("result", "args", "wholes"):
-        agree(getattr(ours, kind), getattr(theirs, kind), getattr(wide, kind), run, kind)
-    assert shared(ours, quern) == shared(theirs, np)
+            wide = [Called(run, np, call, widened) for call in [made(run, plain)] * times]
+    for number, ours in enumerate(calls_of):
+        theirs, wider = (known[min(number, times - 1)] for known in (answers, wide))
+        for kind in ("result", "args", "wholes"):
+            agree(getattr(ours, kind), getattr(theirs, kind), getattr(wider, kind), run, kind)
+        assert shared(ours, quern) == shared(theirs, np)
+
+
+def made(run: Run, function: Callable[..., Any]) -> Any:
+    """The function itself, or what it makes."""
+    return function() if run.case.made else function
 
 
 class Called:
@@ -38,7 +49,6 @@ class Called:
         run: Run,
         np: Any,
         function: Callable[..., Any],
-        fuse: Callable[..., Any] = unchanged,
         widen: Callable[[Any], Any] = lambda a: a,
     ) -> None:
         self.wholes: list[Any] = []
@@ -53,7 +63,7 @@ class Called:
         args, kwargs = walk(laid, run.draw())
         args = tuple(args[a.of][a.at] if isinstance(a, Part) else a for a in args)
         self.args = (args, kwargs)
-        self.result = fuse(function() if run.case.made else function)(*args, **kwargs)
+        self.result = function(*args, **kwargs)
 
 
 def widened(array: Any) -> Any:

@@ -1,4 +1,5 @@
-"""The corpus of functions, fused: each gives NumPy's answers, and the very bits of the function as it stands."""
+"""The corpus of functions, fused: each call gives NumPy's answers, the first, the one that is noted and the one that
+repeats it."""
 
 import warnings
 
@@ -16,4 +17,4 @@ RUNS = [run for name, function in functions().items() for run in runs_of(name, f
 def test_fused(device, run):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*needs an array's values here")
-        check(run, device, quern.fuse)
+        check(run, device, quern.fuse, calls=3)
