@@ -49,7 +49,7 @@ def test_calls_that_are_alike(device, x):
         result, ran = entered(normal, a, b)
         assert ran == (turn < 2)
         wanted = normal.__wrapped__(a, b)
-        np.testing.assert_array_equal(result["z"].get(), wanted["z"].get())
+        np.testing.assert_allclose(result["z"].get(), wanted["z"].get(), rtol=1e-5, atol=1e-6)
         assert result["a"] is a
     assert entered(normal, x, x, 0.25)[1]  # another number
     assert entered(normal, x[:3], x[:3])[1]  # another shape
