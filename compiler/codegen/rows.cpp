@@ -69,13 +69,21 @@ class RowEmitter : private FoldEmitter {
             out_, "rows", spec_, signature_, describe(layout_),
             kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, "quern/rows.cuh")));
         joins();
+        if (layout_.columns)
+            widest();
         nest_struct();
-        out_.open("extern \"C\" __global__ void __launch_bounds__(", int{layout_.block}, ") ",
+        out_.open("extern \"C\" __global__ void __launch_bounds__(", int{layout_.block}, ", ",
+                  most_blocks(), ") ",
+                  layout_.cluster_bits > 0
+                      ? join("__cluster_dims__(", 1 << layout_.cluster_bits, ", 1, 1) ")
+                      : "",
                   spec_.name, "(", kernel_params(spec_, signature_, {}, q_), "const ",
                   own("nest_type"), " ", own("nest"), ")");
         rows();
         for (std::size_t k = 0; k < spec_.walks.size(); ++k)
             walk(k);
+        if (layout_.cluster_bits > 0)
+            out_.line("quern::sync_cluster();"); // others may still read what this block told
         out_.close();
         return out_.take();
     }
@@ -119,6 +127,21 @@ class RowEmitter : private FoldEmitter {
         out_.blank();
     }
 
+    // Blocks that shall share a multiprocessor: what is held leaves registers for so many.
+    [[nodiscard]] int most_blocks() const { return std::max(1, 1024 / int{layout_.block}); }
+
+    // Room for a value of any join.
+    void widest() {
+        out_.open("union ", own("widest"));
+        out_.line("unsigned int word;");
+        for (std::size_t k = 0; k < spec_.walks.size(); ++k)
+            for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j)
+                out_.line("unsigned char of_", k, "_", j, "[sizeof(", type_of_join(k, j),
+                          "::_type_reduce)];");
+        out_.close(";");
+        out_.blank();
+    }
+
     void nest_struct() {
         using Kind = RowField::Kind;
         out_.open("struct ", own("nest_type"));
@@ -154,16 +177,39 @@ class RowEmitter : private FoldEmitter {
     // Which row a thread has a part of; where it begins; what there is one of; what is held.
     void rows() {
         const int n = layout_.kept_ndim;
+        const int warps = layout_.block / 32, bits = layout_.cluster_bits;
         for (std::size_t k = 0; k < spec_.walks.size(); ++k)
-            for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j)
-                out_.line("__shared__ quern::Slots<", type_of_join(k, j), "::_type_reduce, ",
-                          int{layout_.block} / 32, "> ", own(join("slots_", k, "_", j)), ";");
+            for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j) {
+                const std::string type = type_of_join(k, j) + "::_type_reduce";
+                if (!layout_.columns)
+                    out_.line("__shared__ quern::Slots<", type, ", ", warps, "> ",
+                              own(join("slots_", k, "_", j)), ";");
+                if (bits > 0)
+                    out_.line("__shared__ quern::Slots<", type, ", ",
+                              layout_.columns ? int{layout_.columns} : 1, "> ",
+                              own(join("told_", k, "_", j)),
+                              layout_.columns ? "" : ", " + own(join("all_", k, "_", j)), ";");
+            }
+        if (layout_.columns)
+            out_.line("__shared__ quern::Slots<", own("widest"), ", ", int{layout_.block}, "> ",
+                      own("slots"), ";");
         if (layout_.parks)
             out_.line("extern __shared__ __align__(16) unsigned char ", own("parked"), "[];");
+        // Of the row's threads in this block, or of its units; then of all its blocks.
+        const std::string per = layout_.columns ? join(" / ", int{layout_.columns}) : "";
+        out_.line("const unsigned int ", own("in_block"), " = ", nest("group_bits"), " - ", bits,
+                  ", ", own("unit"), " = threadIdx.x", per, ";");
         out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("group_bits"), ", ",
-                  own("thread"), " = threadIdx.x & (", own("group"), " - 1), ", own("row"),
-                  " = blockIdx.x * (blockDim.x >> ", nest("group_bits"), ") + (threadIdx.x >> ",
-                  nest("group_bits"), ");");
+                  own("thread"), " = ((blockIdx.x & ", (1 << bits) - 1, "u) << ", own("in_block"),
+                  ") + (", own("unit"), " & ((1u << ", own("in_block"), ") - 1));");
+        const std::string group =
+            join("(blockIdx.x >> ", bits, ") * (blockDim.x", per, " >> ", own("in_block"), ") + (",
+                 own("unit"), " >> ", own("in_block"), ")");
+        out_.line("const ", index_, " ", own("row"), " = ",
+                  layout_.columns ? join("(", group, ") * ", int{layout_.columns},
+                                         " + threadIdx.x % ", int{layout_.columns})
+                                  : group,
+                  ";");
         out_.line("const bool ", own("alive"), " = ", own("row"), " < ", nest("rows"), ";");
         out_.line("const ", index_, " ", own("here"), " = ", own("alive"), " ? ", own("row"), " : ",
                   zero(), ";");
@@ -181,6 +227,8 @@ class RowEmitter : private FoldEmitter {
                 out_.line(pack_type(ref), " ", own("held_" + name(ref)), "[", int{layout_.packs},
                           "];");
         out_.line(spec_.before);
+        if (layout_.parks)
+            park();
         out_.open_unrolled(own("p"), int{layout_.packs});
         out_.line("const ", index_, " ", own("pack"), " = ", own("p"), " * ", own("group"), " + ",
                   own("thread"), ";");
@@ -294,9 +342,7 @@ class RowEmitter : private FoldEmitter {
         }
         for (std::size_t j = 0; j < walk.joins.size(); ++j)
             out_.line("const ", type_of_join(k, j), "::_type_reduce ", RowSpec::join_name(k, j),
-                      " = quern::join_group(static_cast<", type_of_join(k, j), "::_type_reduce>(",
-                      own(join("own_", k, "_", j)), "), ", nest("group_bits"), ", ",
-                      type_of_join(k, j), "(), ", own(join("slots_", k, "_", j)), ");");
+                      " = ", joined(k, j), ";");
         if (k + 1 == spec_.walks.size())
             for (const OperandRef& ref : outputs_)
                 if (per_row(ref))
@@ -309,55 +355,109 @@ class RowEmitter : private FoldEmitter {
                               own("line_" + name(ref)), " = ", name(ref), ";");
     }
 
-    // What is not held in registers is loaded again, or was parked in shared memory.
-    void rest(std::size_t k) {
-        out_.open();
-        const bool parks = layout_.parks && spec_.walks.size() > 1;
-        const std::string parked = join(own("slot"), " < ", nest("parked"));
-        if (parks)
-            out_.line(index_, " ", own("slot"), " = 0;");
-        out_.line("#pragma unroll 2");
-        out_.open("for (", index_, " ", own("pack"), " = ", int{layout_.packs}, " * ", own("group"),
-                  " + ", own("thread"), "; ", own("pack"), " < ", nest("packs"), "; ", own("pack"),
-                  " += ", own("group"), parks ? ", ++" + own("slot") : "", ")");
+    // What all threads of a row found in a walk.
+    [[nodiscard]] std::string joined(std::size_t k, std::size_t j) const {
+        const std::string type = type_of_join(k, j),
+                          found = join("static_cast<", type, "::_type_reduce>(",
+                                       own(join("own_", k, "_", j)), ")"),
+                          in_block =
+                              layout_.columns
+                                  ? join("quern::join_columns<", int{layout_.columns}, ">(", found,
+                                         ", ", own("in_block"), ", ", type, "(), ", own("slots"),
+                                         ".bytes)")
+                                  : join("quern::join_group(", found, ", ", own("in_block"), ", ",
+                                         type, "(), ", own(join("slots_", k, "_", j)), ")");
+        if (layout_.cluster_bits == 0)
+            return in_block;
+        return join(layout_.columns
+                        ? join("quern::join_cluster_columns<", int{layout_.columns}, ">(")
+                        : "quern::join_cluster(",
+                    in_block, ", ", int{layout_.cluster_bits}, ", ", type, "(), ",
+                    own(join("told_", k, "_", j)), ", ",
+                    layout_.columns ? own("slots") + ".bytes" : own(join("all_", k, "_", j)), ")");
+    }
+
+    // Packs that are in shared memory, and those behind them.
+    void open_parked() {
+        out_.line("#pragma unroll 4");
+        out_.open("for (", index_, " ", own("slot"), " = 0; ", own("slot"), " < ", nest("parked"),
+                  "; ++", own("slot"), ")");
+        out_.line("const ", index_, " ", own("pack"), " = (", own("slot"), " + ",
+                  int{layout_.packs}, ") * ", own("group"), " + ", own("thread"), ";");
+        out_.line("if (", own("pack"), " >= ", nest("packs"), ") break;");
+    }
+    void open_rest() {
+        out_.line("#pragma unroll 4");
+        out_.open("for (", index_, " ", own("pack"), " = (",
+                  layout_.parks ? nest("parked") + " + " : "", int{layout_.packs}, ") * ",
+                  own("group"), " + ", own("thread"), "; ", own("pack"), " < ", nest("packs"), "; ",
+                  own("pack"), " += ", own("group"), ")");
+    }
+    void declare_held() {
         for (const OperandRef& ref : inputs_)
             if (!is_single(ref))
                 out_.line(pack_type(ref), " ", own("held_" + name(ref)), ";");
-        if (parks && k > 0) {
-            out_.open("if (", parked, ")");
-            move_parked(false);
-            out_.close();
-            out_.open("else");
-            load("");
-            out_.close();
-        } else {
-            load("");
-        }
-        if (parks && k == 0) {
-            out_.open("if (", parked, ")");
-            move_parked(true);
-            out_.close();
-        }
-        take(k, "");
-        out_.close();
-        out_.close();
     }
 
-    // Between registers and shared memory: a pack of each input, one input behind another.
-    void move_parked(bool there) {
+    // A thread's place in shared memory for a pack of an input, one input behind another.
+    [[nodiscard]] std::string parked(const OperandRef& which) const {
         std::string before = "0";
+        for (const OperandRef& ref : inputs_) {
+            if (ref == which)
+                break;
+            if (!is_single(ref))
+                before += join(" + sizeof(", pack_type(ref), ")");
+        }
+        return join("reinterpret_cast<", pack_type(which), "*>(", own("parked"), " + (", before,
+                    ") * blockDim.x * ", nest("parked"), ")[", own("slot"),
+                    " * blockDim.x + threadIdx.x]");
+    }
+
+    // All that goes to shared memory is under way at once.
+    void park() {
+        open_parked();
+        if (layout_.masked) {
+            out_.open("if (", limit(), " < ", int{layout_.lanes}, ")");
+            declare_held();
+            load("");
+            for (const OperandRef& ref : inputs_)
+                if (!is_single(ref))
+                    out_.line(parked(ref), " = ", own("held_" + name(ref)), ";");
+            out_.line("continue;");
+            out_.close();
+        }
         for (const OperandRef& ref : inputs_) {
             if (is_single(ref))
                 continue;
-            const std::string pack = pack_type(ref),
-                              place =
-                                  join("reinterpret_cast<", pack, "*>(", own("parked"), " + (",
-                                       before, ") * ", own("group"), " * ", nest("parked"), ")[",
-                                       own("slot"), " * ", own("group"), " + ", own("thread"), "]"),
-                              held = own("held_" + name(ref));
-            out_.line(there ? place : held, " = ", there ? held : place, ";");
-            before += join(" + sizeof(", pack, ")");
+            const std::string line = own("line_" + name(ref)),
+                              from = access(ref) == Access::contiguous
+                                         ? join(line, " + ", first())
+                                         : at_byte(line, join(first(), " * ",
+                                                              stride(ref, layout_.kept_ndim)));
+            out_.line("quern::fetch(&", parked(ref), ", reinterpret_cast<const ", pack_type(ref),
+                      "*>(", from, "));");
         }
+        out_.close();
+    }
+
+    // What is not held in registers was parked in shared memory, or is loaded again.
+    void rest(std::size_t k) {
+        if (layout_.parks) {
+            if (k == 0)
+                out_.line("quern::fetched();");
+            open_parked();
+            for (const OperandRef& ref : inputs_)
+                if (!is_single(ref))
+                    out_.line(pack_type(ref), " ", own("held_" + name(ref)), " = ", parked(ref),
+                              ";");
+            take(k, "");
+            out_.close();
+        }
+        open_rest();
+        declare_held();
+        load("");
+        take(k, "");
+        out_.close();
     }
 
     const RowSpec& spec_;

@@ -283,7 +283,8 @@ class RowMerger {
                          RowSpec::join_name(level - 1, walk.joins.size()), ";\n",
                          post_block(graph_, step), "}\n");
             walk.joins.push_back({preamble, type, spec.inner_type, spec.identity, spec.reduce_expr,
-                                  names_of_inputs(graph_, step, false), spec.map_expr});
+                                  names_of_inputs(graph_, step, false), spec.map_expr,
+                                  spec.accumulator_bytes});
             roots_.resize(walks.size());
             for (const int value : step.inputs)
                 roots_[level - 1].push_back(value);

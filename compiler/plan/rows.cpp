@@ -40,6 +40,72 @@ int choose_lanes(const KeptNest& nest, const RowRequest& request, const RowLayou
     return lanes;
 }
 
+// How many rows side by side neighbouring threads shall have: where the fastest kept axis is one
+// along which elements are neighbours; 0 where it is not, or they are too narrow to be read alone.
+int columns_of(const KeptNest& nest, std::span<const Operand> operands) {
+    const int across = nest.kept - 1;
+    if (nest.extent[across] < 2 * row_columns)
+        return 0;
+    for (int k = 0; k < nest.operands; ++k)
+        if (operands[k].item_bytes < 4 ||
+            (nest.stride[k][across] != 0 &&
+             nest.stride[k][across] != static_cast<std::int64_t>(operands[k].item_bytes)))
+            return 0;
+    return row_columns;
+}
+
+// What is left for elements of the shared memory of a block, if so many share a multiprocessor's.
+std::int64_t room_for_elements(const RowRequest& request, const RowLayout& layout, int blocks) {
+    constexpr std::uint32_t spare = 1024; // which the driver takes, and what alignment costs
+    const std::uint32_t warps = layout.block / 32u,
+                        told = layout.cluster_bits == 0 ? 0 : std::max<int>(layout.columns, 2),
+                        own = layout.columns > 0 ? layout.block * request.widest_join
+                                                 : warps * request.join_bytes;
+    return std::int64_t{request.shared_bytes} / blocks - own - told * request.join_bytes - spare;
+}
+
+// Ways to have a row that registers alone do not hold, best first: blocks that share a
+// multiprocessor compute while others wait.
+struct Share {
+    int threads, blocks; // of a block; of a multiprocessor
+    bool clusters;
+};
+constexpr std::array shares{Share{512, 2, false}, Share{256, 4, true}, Share{512, 2, true},
+                            Share{1024, 1, true}};
+
+// The threads and blocks of a row: each holds `most` packs at most, of `bytes` each, and parks what
+// it can. With columns, units of threads have parts of rows, and the bits count units. False where
+// they do not hold it all.
+bool share_rows(const RowRequest& request, const Share& share, int most, int bytes, RowPlan& plan) {
+    RowLayout& layout = plan.layout;
+    const int unit = std::max<int>(layout.columns, 1), most_bits = ceil_log2(share.threads / unit);
+    int& bits = plan.group_bits;
+    bits = layout.cluster_bits = 0;
+    // Several packs a thread: what follows a reduction is computed by every thread of the row.
+    if (layout.columns > 0) {
+        const std::int64_t groups = ceil_div(plan.rows, unit);
+        while (bits < most_bits &&
+               groups << bits < std::int64_t{request.processors} * (1024 / unit) &&
+               plan.packs > std::int64_t{row_packs_wanted} << bits)
+            ++bits;
+    } else {
+        bits = std::min(5, ceil_log2(ceil_div(plan.packs, std::min(most, row_packs_wanted))));
+    }
+    while (bits < most_bits && plan.packs > std::int64_t{most} << bits)
+        ++bits;
+    layout.block = static_cast<std::uint16_t>(std::max(row_block, unit << bits));
+    const std::int64_t slot = std::int64_t{layout.block} * bytes;
+    const auto missing = [&] { return ceil_div(plan.packs, std::int64_t{1} << bits) - most; };
+    const auto room = [&] { return room_for_elements(request, layout, share.blocks) / slot; };
+    while (share.clusters && missing() > room() &&
+           layout.cluster_bits < request.most_cluster_bits) {
+        ++bits;
+        ++layout.cluster_bits;
+    }
+    plan.parked = std::clamp<std::int64_t>(room(), 0, std::max<std::int64_t>(missing(), 0));
+    return plan.parked >= missing();
+}
+
 } // namespace
 
 bool plan_rows(const RowRequest& request, RowPlan& plan) {
@@ -54,7 +120,9 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     nest.order_axes(request.operands, nest.kept, nest.ndim);
     nest.merge_axes(nest.kept, nest.ndim);
     nest.kept = nest.merge_axes(0, nest.kept);
-    if (nest.reduced() != 1 || !nest.walks_fastest(request.operands) ||
+    const bool across = !nest.walks_fastest(request.operands);
+    layout.columns = static_cast<std::uint8_t>(across ? columns_of(nest, request.operands) : 0);
+    if (nest.reduced() != 1 || (across && layout.columns == 0) ||
         (nest.has_place && !nest.places_in_order()) ||
         nest.operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
         return false;
@@ -65,41 +133,37 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     layout.access = find_access(nest, request.operands, axis);
     layout.index_bits =
         nest.index_bits(plan.rows * plan.length, request.operands, request.narrow_bits);
-    const int lanes = choose_lanes(nest, request, layout);
+    const int lanes = layout.columns ? 1 : choose_lanes(nest, request, layout);
     layout.lanes = static_cast<std::uint8_t>(lanes);
     plan.packs = ceil_div(plan.length, lanes);
 
-    int bytes = 0; // of an element, held
+    int bytes = 0, parked_bytes = 0; // of an element, in registers and in shared memory
     for (int k = 0; k < nest.operands; ++k)
         if (!request.operands[k].output && layout.access[k] != Access::repeated)
-            bytes += std::max<int>(static_cast<int>(request.operands[k].item_bytes), 4);
+            bytes += std::max(static_cast<int>(request.operands[k].item_bytes), 4),
+                parked_bytes += static_cast<int>(request.operands[k].item_bytes);
     const int most = std::clamp<int>(static_cast<int>(std::bit_floor(static_cast<unsigned>(
                                          row_bytes_held / (std::max(bytes, 4) * lanes)))),
-                                     1, row_packs_held);
-    // Several packs a thread: what follows a reduction is computed by every thread of the row.
-    plan.group_bits =
-        std::min(5, ceil_log2(ceil_div(plan.packs, std::min(most, row_packs_wanted))));
-    while ((std::int64_t{1} << plan.group_bits) < row_most_threads &&
-           plan.packs > std::int64_t{most} << plan.group_bits)
-        ++plan.group_bits;
+                                     1, layout.columns > 0 ? column_packs_held : row_packs_held);
+    const int slot = std::max(parked_bytes, 1) * lanes;
+    const bool whole = std::ranges::any_of(
+        shares, [&](const Share& share) { return share_rows(request, share, most, slot, plan); });
+    layout.parks = plan.parked > 0;
+    plan.shared_bytes = static_cast<std::uint32_t>(plan.parked * layout.block * slot);
     const std::int64_t threads = std::int64_t{1} << plan.group_bits;
     layout.packs = static_cast<std::uint8_t>(
         std::min<std::int64_t>(most, std::int64_t{1} << ceil_log2(ceil_div(plan.packs, threads))));
     layout.masked = plan.length % lanes != 0;
     layout.partial = plan.packs < threads * layout.packs;
     layout.rest = plan.packs > threads * layout.packs;
-    layout.block = static_cast<std::uint16_t>(std::max<std::int64_t>(row_block, threads));
-    if ((layout.rest && plan.rows < request.processors) ||
+    const std::int64_t groups = ceil_div(plan.rows, std::max<int>(layout.columns, 1));
+    if ((layout.rest && groups << layout.cluster_bits < request.processors) ||
+        (layout.columns > 0 && !whole) ||
         (request.most_steps > 0 && ceil_div(plan.packs, threads) * lanes > request.most_steps))
         return false;
-    if (layout.rest) { // the row has the whole block
-        const std::int64_t slot = threads * lanes * bytes;
-        plan.parked =
-            std::min(request.shared_bytes / slot, ceil_div(plan.packs, threads) - layout.packs);
-        plan.shared_bytes = static_cast<std::uint32_t>(plan.parked * slot);
-        layout.parks = plan.parked > 0;
-    }
-    plan.grid = grid_for(plan.rows, layout.block >> plan.group_bits);
+    const int units = layout.block / std::max<int>(layout.columns, 1),
+              in_block_bits = plan.group_bits - layout.cluster_bits;
+    plan.grid = grid_for(groups, units >> in_block_bits) << layout.cluster_bits;
     std::copy_n(nest.extent.begin(), nest.ndim, plan.shape.begin());
     for (int k = 0; k < nest.operands; ++k)
         std::copy_n(nest.stride[k].begin(), nest.ndim,
@@ -110,9 +174,11 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
 std::string describe(const RowLayout& layout) {
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
     std::string text =
-        join("rows held x", int{layout.lanes}, ", ", int{layout.packs}, " packs",
-             layout.masked ? ", masked" : "", layout.partial ? ", partial" : "",
-             layout.rest ? ", and the rest" : "", layout.parks ? " in shared memory" : "",
+        join(layout.columns > 0 ? join(int{layout.columns}, " columns held x") : "rows held x",
+             int{layout.lanes}, ", ", int{layout.packs}, " packs", layout.masked ? ", masked" : "",
+             layout.partial ? ", partial" : "", layout.rest ? ", and the rest" : "",
+             layout.parks ? " in shared memory" : "",
+             layout.cluster_bits > 0 ? join(", by ", 1 << layout.cluster_bits, " blocks") : "",
              " | kept ", int{layout.kept_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);

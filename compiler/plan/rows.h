@@ -17,10 +17,12 @@ struct RowLayout {
     std::uint8_t lanes = 1;     // neighbouring elements a thread takes at a time
     std::uint8_t packs = 1;     // that a thread holds in registers
     std::uint8_t index_bits = 32;
-    bool masked = false;  // a row ends inside a pack
-    bool partial = false; // threads hold less than they could
-    bool rest = false;    // a row is longer than they hold: its end is read in every walk,
-    bool parks = false;   // as far as shared memory does not hold it
+    bool masked = false;      // a row ends inside a pack
+    bool partial = false;     // threads hold less than they could
+    bool rest = false;        // a row is longer than they hold: its end is read in every walk,
+    bool parks = false;       // as far as shared memory does not hold it
+    std::uint8_t columns = 0; // neighbouring threads with neighbouring rows; 0: parts of one row
+    std::uint8_t cluster_bits = 0; // log2 of the blocks that have a row together
     std::uint16_t block = 256;
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along a row
@@ -37,7 +39,7 @@ struct RowPlan {
     [[nodiscard]] std::int64_t stride(int operand, int axis) const {
         return stride_store[static_cast<std::size_t>(operand * layout.ndim() + axis)];
     }
-    int group_bits = 0;      // log2 of the threads of a row
+    int group_bits = 0;      // log2 of the threads of a row, of all its blocks
     std::int64_t parked = 0; // packs of a thread in shared memory
     std::uint32_t grid = 1, shared_bytes = 0;
 };
@@ -47,7 +49,9 @@ struct RowRequest {
     std::uint64_t reduced = 0;         // bit d: axis d is along a row
     std::span<const Operand> operands; // of one value a row where they do not vary along it
     int processors = 1;
-    std::uint32_t shared_bytes = 0; // that a block can have
+    std::uint32_t shared_bytes = 0;                // that a block can have,
+    std::uint32_t join_bytes = 0, widest_join = 0; // accumulators of all walks; the largest
+    int most_cluster_bits = 0;                     // of blocks that can wait for each other
     bool uses_place = false;
     std::int64_t most_steps = 0; // elements that a thread may join; 0: any number
     int narrow_bits = narrow_index_bits;
@@ -55,11 +59,12 @@ struct RowRequest {
 
 inline constexpr int row_bytes_held = 128;                     // a thread's own, of all inputs
 inline constexpr int row_packs_held = 8, row_packs_wanted = 4; // a thread's, at most and at least
-inline constexpr int row_block = 256; // threads of a block, unless a row takes more
-inline constexpr int row_most_threads = 1024;
+inline constexpr int row_block = 256;  // threads of a block, unless a row takes more
+inline constexpr int row_columns = 16; // that neighbouring threads have, where rows lie across
+inline constexpr int column_packs_held = 32; // a thread's, where packs are single elements
 
-// False where rows are not the fastest axis, or too long for how few they are: other kernels do
-// better.
+// False where neither rows nor what is across them is the fastest axis, or rows are too long for
+// how few they are: other kernels do better.
 [[nodiscard]] bool plan_rows(const RowRequest& request, RowPlan& plan);
 
 [[nodiscard]] std::string describe(const RowLayout& layout);

@@ -13,6 +13,7 @@ struct RowJoin {
     std::string identity, reduce_expr;
     std::string names; // declarations of what map_expr names, after the walk's own
     std::string map_expr;
+    std::uint32_t accumulator_bytes = 0; // 0 where only a compiler knows
 };
 
 struct RowWalk {

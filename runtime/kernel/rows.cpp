@@ -20,10 +20,27 @@ struct Loaded {
     std::vector<RowField> nest;
 };
 
-// A block's, less what the kernel has of its own.
-std::uint32_t shared_room(const Device& device) {
-    constexpr int own = 4096;
-    return static_cast<std::uint32_t>(std::max(0, device.properties().shared_bytes_opt_in - own));
+// Lets a kernel have as much shared memory as there is beside its own.
+void let_share(Device& device, CUfunction function, const std::string& name) {
+    int own = 0;
+    check(device.api(),
+          device.api().cuFuncGetAttribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+          "ask how much shared memory kernel '", name, "' has");
+    check(device.api(),
+          device.api().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                          device.properties().shared_bytes_opt_in - own),
+          "let kernel '", name, "' have shared memory");
+}
+
+void add_joins(const RowSpec& spec, RowRequest& request) {
+    constexpr std::uint32_t unknown = 32;
+    for (const RowWalk& walk : spec.walks)
+        for (const RowJoin& join : walk.joins) {
+            const std::uint32_t bytes =
+                join.accumulator_bytes == 0 ? unknown : std::max(join.accumulator_bytes, 4u);
+            request.join_bytes += bytes;
+            request.widest_join = std::max(request.widest_join, bytes);
+        }
 }
 
 ByteKey variant_key(const Device& device, const RowLayout& layout) {
@@ -32,10 +49,13 @@ ByteKey variant_key(const Device& device, const RowLayout& layout) {
     key.add(static_cast<std::uint8_t>(device.index() >> 8));
     key.add(layout.kept_ndim);
     key.add(static_cast<std::uint8_t>(layout.lanes));
-    key.add(static_cast<std::uint8_t>(layout.packs | layout.masked << 4 | layout.partial << 5 |
-                                      layout.rest << 6 | layout.parks << 7));
+    key.add(static_cast<std::uint8_t>(layout.packs));
+    key.add(static_cast<std::uint8_t>(layout.masked | layout.partial << 1 | layout.rest << 2 |
+                                      layout.parks << 3));
     key.add(layout.index_bits);
     key.add(static_cast<std::uint8_t>(layout.block >> 5));
+    key.add(layout.cluster_bits);
+    key.add(layout.columns);
     for (std::size_t k = 0; k < layout.operand_count; ++k)
         key.add(static_cast<std::uint8_t>(layout.access[k]));
     return key;
@@ -61,11 +81,7 @@ struct RowKernel::State {
             loaded->module = load_module(device, compiled.binary, spec.name);
             loaded->function = find_function(device, loaded->module, compiled.symbol);
             if (layout.parks)
-                check(device.api(),
-                      device.api().cuFuncSetAttribute(
-                          loaded->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                          static_cast<int>(shared_room(device))),
-                      "let kernel '", spec.name, "' have shared memory");
+                let_share(device, loaded->function, spec.name);
         }
         loaded->nest = row_fields(layout);
         const std::lock_guard lock(mutex);
@@ -110,7 +126,9 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
         request.reduced |= std::uint64_t{1} << axis;
     request.operands = {operands.data(), count};
     request.processors = device.properties().multiprocessors;
-    request.shared_bytes = shared_room(device);
+    request.shared_bytes = static_cast<std::uint32_t>(device.properties().shared_bytes_opt_in);
+    add_joins(spec, request);
+    request.most_cluster_bits = device.properties().major >= 9 ? 3 : 0;
     request.uses_place = spec.uses_position;
     request.most_steps = spec.inner_steps;
     request.narrow_bits = plan_options().narrow_bits;

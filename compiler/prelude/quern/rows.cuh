@@ -5,19 +5,105 @@
 
 namespace quern {
 
-// The values of 2^bits neighbouring threads, joined, in each of them. Every thread of the block takes part, once with the same slots,
-// of which there is one for each warp.
+// The values of 2^bits neighbouring threads, joined, in each of them. Every thread of the block takes part, once with the
+// same slots, of which there is one for each warp. What is dear to join is joined by one warp for all.
 template <class T, class Join, class Shared>
 __device__ inline T join_group(T value, unsigned int bits, const Join& join, Shared& slots) {
-    const unsigned int lane = threadIdx.x % 32, threads = 1u << bits;
+    const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32, threads = 1u << bits;
     for (unsigned int step = (threads < 32 ? threads : 32) / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
     if (threads <= 32) return value_of(value, lane & ~(threads - 1));
-    const unsigned int warps = threads / 32, first = threadIdx.x / 32 / warps * warps;
-    if (lane == 0) slots[threadIdx.x / 32] = value;
+    const unsigned int warps = threads / 32, first = warp & ~(warps - 1);
+    if (lane == 0) slots[warp] = value;
     __syncthreads();
-    value = slots[first + lane % warps];
-    for (unsigned int step = warps / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
-    return value_of(value, 0);
+    if (sizeof(T) <= 8 || warp == first) {
+        value = slots[first + lane % warps];
+        for (unsigned int step = warps / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
+        if (sizeof(T) <= 8) return value_of(value, 0);
+        if (lane == 0) slots[first] = value;
+    }
+    __syncthreads();
+    return slots[first];
 }
+
+// The same where `width` neighbouring threads, a unit, have a row each, and 2^bits units parts of the same rows: those with
+// `part` below 2^bits, of the group whose units begin at `first`. `room` holds a value for each thread.
+template <int width, class T, class Join>
+__device__ inline T join_units(T value, unsigned int bits, unsigned int part, unsigned int first, const Join& join, unsigned char* room) {
+    T* const slots = reinterpret_cast<T*>(room) + (first * width + threadIdx.x % width);
+    __syncthreads(); // somebody may still read what was there
+    if (part >> bits == 0) slots[part * width] = value;
+    __syncthreads();
+    for (unsigned int step = (1u << bits) / 2; step > 0; step /= 2) {
+        if (part < step) slots[part * width] = value = join(value, slots[(part + step) * width]);
+        __syncthreads();
+    }
+    return slots[0];
+}
+template <int width, class T, class Join>
+__device__ inline T join_columns(T value, unsigned int bits, const Join& join, unsigned char* room) {
+    const unsigned int unit = threadIdx.x / width, part = unit & ((1u << bits) - 1);
+    return bits == 0 ? value : join_units<width>(value, bits, part, unit - part, join, room);
+}
+
+// Starts to copy to shared memory what the same thread reads there after fetched().
+template <class T> __device__ inline void fetch(T* to, const T* from) {
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
+    if (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) {
+        const int bytes = sizeof(T) == 4 || sizeof(T) == 8 ? sizeof(T) : 16;
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<unsigned int>(__cvta_generic_to_shared(to))), "l"(from),
+                     "n"(bytes)
+                     : "memory");
+        return;
+    }
+#endif
+    *to = *from;
+}
+__device__ inline void fetched() {
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 900
+
+__device__ inline void sync_cluster() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// What the block of a cluster's `rank` has where this one has `own`.
+template <class T> __device__ inline T told_by(const T& own, unsigned int rank) {
+    const T* there;
+    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(&own), "r"(rank));
+    return *there;
+}
+
+// What the 2^bits blocks of a cluster found, joined, in every thread of theirs, which all have the block's value. What is
+// told stays there until the next sync_cluster().
+template <class T, class Join, class Shared>
+__device__ inline T join_cluster(T value, unsigned int bits, const Join& join, Shared& told, Shared& slot) {
+    const unsigned int lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) told[0] = value;
+    sync_cluster();
+    if (sizeof(T) <= 8 || threadIdx.x < 32) {
+        value = told_by(told[0], lane & ((1u << bits) - 1));
+        for (unsigned int step = (1u << bits) / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
+        if (sizeof(T) <= 8) return value_of(value, 0);
+        if (threadIdx.x == 0) slot[0] = value;
+    }
+    __syncthreads();
+    return slot[0];
+}
+
+// The same where units have parts of the same rows.
+template <int width, class T, class Join, class Shared>
+__device__ inline T join_cluster_columns(T value, unsigned int bits, const Join& join, Shared& told, unsigned char* room) {
+    const unsigned int column = threadIdx.x % width, unit = threadIdx.x / width;
+    if (unit == 0) told[column] = value;
+    sync_cluster();
+    if (unit >> bits == 0) value = told_by(told[column], unit);
+    return join_units<width>(value, bits, unit, 0, join, room);
+}
+
+#endif
 
 } // namespace quern

@@ -12,6 +12,8 @@ struct Case {
     std::vector<std::int64_t> in{}, out{}; // strides
     std::uint64_t address = 4096;
     std::int64_t most_steps = 0;
+    int most_cluster_bits = 0;
+    std::uint32_t shared_bytes = 0;
 };
 
 std::optional<RowPlan> plan(const Case& given) {
@@ -25,6 +27,10 @@ std::optional<RowPlan> plan(const Case& given) {
     request.operands = operands;
     request.processors = 132;
     request.most_steps = given.most_steps;
+    request.most_cluster_bits = given.most_cluster_bits;
+    request.shared_bytes = given.shared_bytes;
+    request.join_bytes = 8; // two sums
+    request.widest_join = 4;
     RowPlan made;
     return plan_rows(request, made) ? std::optional(made) : std::nullopt;
 }
@@ -75,8 +81,86 @@ TEST(RowPlan, OddRowsGoElementByElementOrMasked) {
     EXPECT_TRUE(masked->layout.masked);
 }
 
-TEST(RowPlan, RefusesColumnsAndNarrowSums) {
-    EXPECT_FALSE(plan({{1024, 1024}, 1, {4096, 4}, {4096, 4}}));
+Case columns(std::int64_t length, std::int64_t count) {
+    return {{length, count}, 1, {4 * count, 4}, {4 * count, 4}};
+}
+
+TEST(RowPlan, WhatIsNotHeldIsParkedAsFarAsThereIsRoom) {
+    Case given = rows(1024, 131072);
+    given.shared_bytes = 200 << 10;
+    const auto made = plan(given);
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(made->layout.parks);
+    const std::uint32_t slot = 1024 * 16;
+    EXPECT_EQ(made->shared_bytes, made->parked * slot);
+    EXPECT_LE(made->shared_bytes + 32 * 8, given.shared_bytes);
+    EXPECT_GT(made->shared_bytes + slot + 4096, given.shared_bytes);
+}
+
+TEST(RowPlan, BlocksOfAClusterShareALongRow) {
+    Case given = rows(1024, 131072);
+    given.most_cluster_bits = 3;
+    const auto made = plan(given);
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(made->layout.rest);
+    EXPECT_GT(made->layout.cluster_bits, 0);
+    const int blocks = 1 << made->layout.cluster_bits;
+    EXPECT_EQ(made->grid, 1024U * static_cast<unsigned>(blocks));
+    EXPECT_EQ(1 << made->group_bits, blocks * made->layout.block);
+    EXPECT_GE((made->layout.packs * std::int64_t{made->layout.lanes}) << made->group_bits, 131072);
+    given = rows(8192, 8192); // a block's own
+    given.most_cluster_bits = 3;
+    EXPECT_EQ(plan(given)->layout.cluster_bits, 0);
+}
+
+TEST(RowPlan, BlocksThatShareAMultiprocessorComeFirst) {
+    struct Wanted {
+        std::int64_t length;
+        int threads, blocks;
+    };
+    for (const Wanted& wanted :
+         {Wanted{16384, 512, 1}, Wanted{32768, 512, 1}, Wanted{65536, 256, 4},
+          Wanted{131072, 256, 8}, Wanted{262144, 512, 8}, Wanted{524288, 1024, 8}}) {
+        Case given = rows((1 << 27) / wanted.length, wanted.length);
+        given.most_cluster_bits = 3;
+        given.shared_bytes = 227 << 10;
+        const auto made = plan(given);
+        ASSERT_TRUE(made);
+        EXPECT_EQ(made->layout.block, wanted.threads) << wanted.length;
+        EXPECT_EQ(1 << made->layout.cluster_bits, wanted.blocks) << wanted.length;
+        EXPECT_GE((made->layout.packs + made->parked) * made->layout.lanes << made->group_bits,
+                  wanted.length);
+        EXPECT_LE(made->shared_bytes * (wanted.threads < 1024 ? 1024U / wanted.threads : 1U),
+                  given.shared_bytes);
+    }
+}
+
+TEST(RowPlan, UnitsShareColumns) {
+    const auto made = plan(columns(512, 65536));
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->layout.columns, row_columns);
+    EXPECT_EQ(made->layout.lanes, 1);
+    EXPECT_FALSE(made->layout.rest);
+    const int units = 1 << made->group_bits;
+    EXPECT_GE(made->layout.packs * units, 512);
+    EXPECT_EQ(std::int64_t{made->grid} * (made->layout.block / row_columns) / units,
+              65536 / row_columns);
+}
+
+TEST(RowPlan, ClustersShareLongColumns) {
+    Case given = columns(8192, 8192);
+    given.most_cluster_bits = 3;
+    const auto made = plan(given);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->layout.columns, row_columns);
+    EXPECT_GT(made->layout.cluster_bits, 0);
+    EXPECT_GE(std::int64_t{made->layout.packs} << made->group_bits, 8192);
+    EXPECT_EQ(made->grid % (1U << made->layout.cluster_bits), 0U);
+}
+
+TEST(RowPlan, RefusesFewColumnsScatteredOnesAndNarrowSums) {
+    EXPECT_FALSE(plan(columns(4096, 16)));
+    EXPECT_FALSE(plan({{1024, 1024}, 1, {16384, 16}, {16384, 16}})); // no neighbours
     Case narrow = rows(1024, 8192);
     narrow.most_steps = 8;
     EXPECT_FALSE(plan(narrow));

@@ -129,6 +129,45 @@ def test_as_numpy(
         check(function, *drawn)
 
 
+COLUMNS = [((300, 100), 0), ((64, 33), 0), ((7, 32), 0), ((5, 300, 40), 1), ((4000, 64), 0)]
+COLUMNS += [((2, 3, 129, 65), 2), ((20, 70, 50), (0, 1)), ((30000, 32), 0)]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1"])
+@pytest.mark.parametrize(("shape", "axis"), COLUMNS, ids=str)
+def test_columns(shape: Any, axis: Any, dtype: str, device: quern.Device, plan_as: Any) -> None:
+    """Threads of a GPU that have neighbouring columns: as NumPy; one kernel unless too long or narrow."""
+
+    def soft(np: Any, x: Any) -> Any:
+        e = np.exp(x - x.max(axis=axis, keepdims=True))
+        return e / e.sum(axis=axis, keepdims=True)
+
+    def standard(np: Any, x: Any) -> Any:
+        y = x.astype(np.float32) if dtype == "i1" else x
+        mean = y.mean(axis=axis)
+        rest = y - np.expand_dims(mean, axis)
+        return {"mean": mean, "rest": rest / (np.abs(rest).max(axis=axis, keepdims=True) + 1)}
+
+    x = (np.random.default_rng(2).standard_normal(shape) * 3).astype(dtype)
+    given = quern.asarray(x)
+    narrow = {"f2": "f2", "i1": "f2", "f4": "f4", "f8": "f8"}[dtype]
+    eps = 8 * np.finfo(narrow).eps
+    with plan_as(gpu_layout=True):
+        for function in soft, standard:
+            fused = quern.fuse(lambda a, function=function: function(quern, a))
+            wanted = function(np, x.astype("f8"))
+            found = fused(given)
+            if function is soft:
+                found, wanted = {"": found}, {"": wanted}
+            for name, value in wanted.items():
+                assert found[name].shape == value.shape
+                np.testing.assert_allclose(
+                    found[name].get(), value, rtol=eps, atol=4 * eps, err_msg=name
+                )
+            if dtype in ("f4", "f8") and shape[0] < 4000:
+                assert len(fused.explain(given).kernels) == 1, function.__name__
+
+
 @pytest.mark.parametrize("gpu_layout", [False, True])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "bool", "float16"])
 def test_other_dtypes(dtype: str, gpu_layout: bool, device: quern.Device, plan_as: Any) -> None:
