@@ -325,15 +325,34 @@ PyType_Spec fused_type_spec = {"quern._core.FusedCall", sizeof(FusedObject), 0,
                                    Py_TPFLAGS_HAVE_VECTORCALL,
                                fused_slots};
 
+py::dict told(const FusedCut& cut) {
+    return py::dict(py::arg("kind") = "cut", py::arg("line") = cut.line, py::arg("why") = cut.why);
+}
 py::dict told(const FusedLaunch& launch) {
-    return py::dict(py::arg("graph") = launch.graph, py::arg("source") = launch.source,
-                    py::arg("lines") = launch.lines, py::arg("calls") = launch.calls,
-                    py::arg("read") = launch.read, py::arg("written") = launch.written);
+    py::list values, steps;
+    for (const FusedLaunch::Value& value : launch.values)
+        values.append(py::dict(py::arg("dtype") = std::string(row(value.dtype).name),
+                               py::arg("scalar") = value.scalar, py::arg("stored") = value.stored,
+                               py::arg("place") = value.place == no_value
+                                                      ? py::object(py::none())
+                                                      : py::object(py::int_(value.place)),
+                               py::arg("address") = value.address, py::arg("bytes") = value.bytes));
+    for (const GraphStep& step : launch.graph.steps) {
+        std::vector<int> reads;
+        each_read(step, [&](int value) { reads.push_back(value); });
+        steps.append(py::dict(py::arg("name") = step.kernel().name, py::arg("line") = step.line,
+                              py::arg("per_row") = step.per_row, py::arg("reads") = reads,
+                              py::arg("makes") = step.outputs));
+    }
+    return py::dict(py::arg("kind") = "kernel", py::arg("graph") = text_of(launch.graph),
+                    py::arg("values") = values, py::arg("steps") = steps,
+                    py::arg("source") = launch.source, py::arg("read") = launch.read,
+                    py::arg("written") = launch.written, py::arg("continues") = launch.continues);
 }
 
-// function(*args, **kwargs) fused, and its launches noted in the list.
+// function(*args, **kwargs) fused, and what happened noted in the list.
 py::object explain_fused(const std::string& name, const py::object& function, const py::tuple& args,
-                         const py::dict& kwargs, const py::object& line, py::list launches) {
+                         const py::dict& kwargs, const py::object& line, py::list events) {
     Fusion fusion(name);
     fusion.line = [&] {
         const py::gil_scoped_acquire held;
@@ -344,8 +363,8 @@ py::object explain_fused(const std::string& name, const py::object& function, co
         record(fusion, [&] { return PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr()); }));
     if (!result)
         throw py::error_already_set();
-    for (const FusedLaunch& launch : fusion.launches())
-        launches.append(told(launch));
+    for (const FusedEvent& event : fusion.events())
+        std::visit([&](const auto& one) { events.append(told(one)); }, event);
     return result;
 }
 
@@ -357,7 +376,7 @@ void bind_fusion(py::module_& module) {
         throw py::error_already_set();
     module.attr("FusedCall") = py::reinterpret_steal<py::object>(type);
     module.def("_explain_fused", &explain_fused, py::arg("name"), py::arg("function"),
-               py::arg("args"), py::arg("kwargs"), py::arg("line"), py::arg("launches"));
+               py::arg("args"), py::arg("kwargs"), py::arg("line"), py::arg("events"));
     module.def(
         "_fuse_all", [](bool wanted) { return std::exchange(plan_options().fuses_all, wanted); },
         py::arg("wanted"));

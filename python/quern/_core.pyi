@@ -1130,7 +1130,7 @@ def _explain_fused(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     line: Callable[[], int],
-    launches: list[dict[str, Any]],
+    events: list[dict[str, Any]],
 ) -> Any: ...
 def _fuse_all(wanted: bool) -> bool: ...
 def _count(

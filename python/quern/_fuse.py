@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import linecache
 import re
 import sys
 import types
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from quern import _core
 from quern._errors import FusionError
+from quern._fuse_picture import svg_of
 from quern._repeats import what_it_reads
 
 if TYPE_CHECKING:
@@ -50,10 +52,11 @@ class Fused(_core.FusedCall):
 
         The arguments stay as they are: copies are given to the function.
         """
-        launches: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         args, kwargs = _copied(args), _copied(kwargs)
-        _core._explain_fused(self._kernel, self._function, args, kwargs, self._line, launches)
-        return Explanation(_name_of(self._function), launches)
+        given = _named_arrays(self._function, args, kwargs)
+        _core._explain_fused(self._kernel, self._function, args, kwargs, self._line, events)
+        return Explanation(_name_of(self._function), events, self._code, given)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated CUDA C++ of the kernels that a call with such arguments runs."""
@@ -85,26 +88,120 @@ class Fused(_core.FusedCall):
 
 
 class Explanation:
-    """The kernels of a fused call; its text tells of each."""
+    """What a fused call does, in order: its text, and in a notebook a picture, tells of each kernel and each cut.
 
-    def __init__(self, name: str, kernels: list[dict[str, Any]]) -> None:
+    ``kernels`` holds a dict for each kernel: ``graph``, ``source``, ``lines``, ``calls``, ``read``, ``written`` (bytes).
+    ``cuts`` holds a pair for each cut: the line of the function (0: unknown) and why.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        events: list[dict[str, Any]],
+        code: types.CodeType | None = None,
+        arrays: dict[str, _core.ndarray] | None = None,
+    ) -> None:
         self.name = name
-        self.kernels = kernels
+        self.events = events
+        self._code = code
+        self.kernels = [event for event in events if event["kind"] == "kernel"]
+        self.cuts = [(event["line"], event["why"]) for event in events if event["kind"] == "cut"]
+        self._places: dict[int, str] = {}
+        for number, kernel in enumerate(self.kernels, 1):
+            kernel["number"] = number
+            kernel["lines"] = list(dict.fromkeys(step["line"] for step in kernel["steps"]))
+            kernel["calls"] = len(kernel["steps"])
+            for value in kernel["values"]:
+                if value["place"] is not None and value["place"] not in self._places:
+                    self._places[value["place"]] = _place_name(value, arrays or {}, self._places)
+
+    def name_of(self, place: int) -> str:
+        """Of an array in memory: the argument that it is, or is part of, or a letter and a number."""
+        return self._places[place]
+
+    def say(self, event: dict[str, Any]) -> str:
+        """A line on a kernel or a cut."""
+        if event["kind"] == "cut":
+            at = f" at line {event['line']}" if event["line"] else ""
+            text = self._source(event["line"])
+            return f"cut{at}: {event['why']}" + (f"  # {text}" if text else "")
+        from_lines = ", ".join(str(line) for line in event["lines"] if line)
+        return (
+            f"kernel {event['number']}: {event['calls']} call{'s' if event['calls'] != 1 else ''}"
+            + (f" of line{'s' if ',' in from_lines else ''} {from_lines}" if from_lines else "")
+            + f", {event['read']} bytes read, {event['written']} written"
+        )
+
+    def waits(self, kernel: dict[str, Any]) -> str:
+        """Why the kernel is not one with the kernel before it, where no cut is between them."""
+        if not kernel["continues"]:
+            return ""
+        makers = {
+            other["values"][value]["place"]: step
+            for other in self.kernels[: kernel["number"] - 1]
+            for step in other["steps"]
+            for value in step["makes"]
+            if other["values"][value]["stored"]
+        }
+        found = [
+            makers[value["place"]]
+            for value in kernel["values"]
+            if not value["stored"] and value["place"] in makers
+        ]
+        if not found:
+            return "beside the kernel before it"
+        told = dict.fromkeys(
+            step["name"] + (f" of line {step['line']}" if step["line"] else "") for step in found
+        )
+        return f"when all is there of {', '.join(told)}"
+
+    def _source(self, line: int) -> str:
+        if self._code is None or not line:
+            return ""
+        return linecache.getline(self._code.co_filename, line).strip()
 
     def __str__(self) -> str:
         count = len(self.kernels)
         lines = [f"{self.name}: {count} fused kernel{'s' if count != 1 else ''}"]
-        for number, kernel in enumerate(self.kernels, 1):
-            from_lines = ", ".join(str(line) for line in kernel["lines"] if line)
-            lines.append(
-                f"kernel {number}: {kernel['calls']} calls"
-                + (f" of line{'s' if ',' in from_lines else ''} {from_lines}" if from_lines else "")
-                + f", {kernel['read']} bytes read, {kernel['written']} written"
-            )
-            lines += [f"    {line}" for line in kernel["graph"].splitlines()]
+        for event in self.events:
+            lines.append(self.say(event))
+            if event["kind"] == "kernel":
+                if waits := self.waits(event):
+                    lines.append(f"    {waits}")
+                lines += [f"    {line}" for line in event["graph"].splitlines()]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def svg(self) -> str:
+        """The picture as SVG: a box for each kernel, its steps round and its arrays square, and the cuts between."""
+        return svg_of(self)
+
+    _repr_svg_ = svg  # for notebooks
+
+
+def _named_arrays(function: Any, args: Any, kwargs: Any) -> dict[str, _core.ndarray]:
+    """The arrays among the arguments, by the names that they have in the function."""
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (
+        TypeError,
+        ValueError,
+    ):  # a wrong call, which will say so itself; or a function that tells nothing
+        return {}
+    return {name: value for name, value in bound.items() if isinstance(value, _core.ndarray)}
+
+
+def _place_name(
+    value: dict[str, Any], arrays: dict[str, _core.ndarray], places: dict[int, str]
+) -> str:
+    for name, array in arrays.items():
+        begin = array.data.ptr
+        if begin == value["address"] and array.nbytes == value["bytes"]:
+            return name
+        if begin <= value["address"] < begin + array.nbytes:
+            return f"{name}[...]"
+    return f"a{sum(re.fullmatch('a[0-9]+', name) is not None for name in places.values())}"
 
 
 def _name_of(function: Any) -> str:

@@ -2,6 +2,7 @@
 // way only.
 #include "runtime/fusion/fusion.h"
 
+#include "compiler/base/text.h"
 #include "runtime/array/views.h"
 
 #include <algorithm>
@@ -11,6 +12,11 @@ namespace quern {
 namespace {
 
 constexpr std::size_t most_values = 512;
+constexpr std::string_view other_shape = "is over another shape";
+
+Dims shape_of(const RecordedCall& call) {
+    return Dims(std::span(call.shape.extents, static_cast<std::size_t>(call.shape.ndim)));
+}
 
 bool is_reduced(std::uint64_t reduced, int axis) { return (reduced >> axis & 1) != 0; }
 
@@ -67,19 +73,23 @@ Dims Fusion::strides_of(const Array& array, Over over, int ndim) const {
     return strides;
 }
 
-bool Fusion::fits(const RecordedCall& call) const {
+std::string_view Fusion::why_not(const RecordedCall& call) const {
     if (steps_.empty())
-        return true;
+        return {};
     const auto& params = call.spec().params;
     const std::span shape(call.shape.extents, static_cast<std::size_t>(call.shape.ndim));
     const Over space = over(call, shape);
-    if (stretch_.device != &call.device || stretch_.stream != call.stream ||
-        space == Over::neither || stretch_.values.size() + params.size() > most_values)
-        return false;
     const bool joins = call.reduction != nullptr;
-    if (joins && (space != Over::elements ||
-                  (stretch_.reduced ? *stretch_.reduced != call.reduced : writes_over())))
-        return false;
+    if (stretch_.device != &call.device || stretch_.stream != call.stream)
+        return "runs on another device or stream";
+    if (stretch_.values.size() + params.size() > most_values)
+        return "would be one call too many for a kernel";
+    if (space == Over::neither || (joins && space != Over::elements))
+        return other_shape;
+    if (joins && stretch_.reduced && *stretch_.reduced != call.reduced)
+        return "reduces other axes";
+    if (joins && !stretch_.reduced && writes_over())
+        return "reduces, and memory was written over";
     for (std::size_t k = 0; k < params.size(); ++k) {
         if (call.arrays[k] == nullptr)
             continue;
@@ -92,13 +102,13 @@ bool Fusion::fits(const RecordedCall& call) const {
                 continue;
             // Where there are several kernels, memory is written once.
             if (output && (joins || stretch_.reduced))
-                return false;
+                return "writes memory that reductions before it read";
             if (value.array.address() != array.address() || value.facts.dtype != array.dtype() ||
                 !(value.strides == strides))
-                return false;
+                return "looks at other elements of memory that is written";
         }
     }
-    return true;
+    return {};
 }
 
 // A kernel that makes a value again must not find its inputs overwritten.
@@ -114,8 +124,7 @@ bool Fusion::writes_over() const {
 
 void Fusion::begin(const RecordedCall& call) {
     if (steps_.empty()) {
-        stretch_.shape =
-            Dims(std::span(call.shape.extents, static_cast<std::size_t>(call.shape.ndim)));
+        stretch_.shape = shape_of(call);
         stretch_.device = &call.device;
         stretch_.stream = call.stream;
         stretch_.reduced.reset();
@@ -163,11 +172,14 @@ bool Fusion::take(const RecordedCall& call) {
     const bool joins = call.reduction != nullptr;
     if (joins ? !can_be_step(*call.reduction, call.signature) || !can_be_recorded(call)
               : !can_be_step(*call.elementwise, call.signature)) {
+        note_cut("runs by itself", &call);
         settle();
         return false;
     }
-    if (!fits(call))
+    if (const std::string_view why = why_not(call); !why.empty()) {
+        note_cut(why, &call);
         settle(nullptr);
+    }
     begin(call);
     const std::span shape(call.shape.extents, static_cast<std::size_t>(call.shape.ndim));
     const Over space = over(call, shape);
@@ -208,17 +220,40 @@ void Fusion::find_wanted() {
         if (value.facts.given || latest(value.array, value.strides) != static_cast<int>(k))
             continue;
         const Buffer* buffer = value.array.buffer().get();
-        const auto ours = std::ranges::count_if(values, [&](const StretchValue& other) {
-            return other.array.buffer().get() == buffer;
-        });
+        const auto is_of_it = [&](const Array& other) { return other.buffer().get() == buffer; };
+        const auto ours = std::ranges::count_if(values, is_of_it, &StretchValue::array) +
+                          std::ranges::count_if(stretch_.places, is_of_it);
         value.facts.wanted = dynamic_cast<const ForeignBuffer*>(buffer) != nullptr ||
                              buffer->references() > static_cast<std::uint32_t>(ours);
     }
 }
 
+// One for a line, and the first of them tells most.
+void Fusion::note_cut(std::string_view why, const RecordedCall* call) {
+    if (!stretch_.watched)
+        return;
+    settle(nullptr);
+    FusedCut cut{line ? line() : 0, {}};
+    if (call != nullptr) {
+        std::string_view name = call->spec().name;
+        if (constexpr std::string_view ours = "quern_"; name.starts_with(ours))
+            name.remove_prefix(ours.size());
+        cut.why = join(name, " ");
+    }
+    cut.why += why;
+    if (why == other_shape)
+        cut.why +=
+            join(": ", format_shape(shape_of(*call)), " after ", format_shape(stretch_.shape));
+    const auto* last =
+        stretch_.events.empty() ? nullptr : std::get_if<FusedCut>(&stretch_.events.back());
+    if (last == nullptr || last->line != cut.line)
+        stretch_.events.emplace_back(std::move(cut));
+}
+
 void Fusion::settle() {
     if (running_)
         return;
+    note_cut("something runs by itself");
     if (stretch_.trace != nullptr)
         stretch_.trace->refuse();
     settle(nullptr);
@@ -227,6 +262,7 @@ void Fusion::settle() {
 void Fusion::host_reads() {
     if (running_)
         return;
+    note_cut("reads values");
     if (stretch_.trace != nullptr)
         stretch_.trace->refuse();
     if (on_read)

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quern {
@@ -25,11 +26,9 @@ class Fusion final : public Recorder {
 
     // From now on `trace` is told of every launch, and refuses if anything else happens.
     void note_in(Trace& trace) { stretch_.trace = &trace; }
-    // From now on every launch is noted.
+    // From now on every launch is noted, and every cut.
     void watch() { stretch_.watched = true; }
-    [[nodiscard]] const std::vector<FusedLaunch>& launches() const noexcept {
-        return stretch_.launches;
-    }
+    [[nodiscard]] const std::vector<FusedEvent>& events() const noexcept { return stretch_.events; }
 
   private:
     struct Step {
@@ -39,7 +38,8 @@ class Fusion final : public Recorder {
     enum class Over : std::uint8_t { elements, rows, neither };
     [[nodiscard]] Over over(const RecordedCall& call, std::span<const std::int64_t> shape) const;
     [[nodiscard]] Dims strides_of(const Array& array, Over over, int ndim) const;
-    [[nodiscard]] bool fits(const RecordedCall& call) const;
+    [[nodiscard]] std::string_view why_not(const RecordedCall& call) const; // empty: it fits
+    void note_cut(std::string_view why, const RecordedCall* call = nullptr);
     [[nodiscard]] bool writes_over() const; // memory that the stretch knew before
     void begin(const RecordedCall& call);
     // Of the elements that lie so in memory; no_value: none is known.

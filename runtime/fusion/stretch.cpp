@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace quern {
 namespace {
@@ -114,6 +115,7 @@ Array Stretch::seen(const StretchValue& value, bool by_rows) const {
 void Stretch::run(std::vector<GraphStep> steps, void (*on_wait)(bool)) {
     all_axes.resize(static_cast<std::size_t>(shape.size()));
     std::iota(all_axes.begin(), all_axes.end(), 0);
+    began_ = false;
     const bool on_cpu = plan_target(*device) == Target::cpu;
     const Parts& parts = known<Parts>(key_of(values, steps, name, on_cpu), [&] {
         return make_parts(values, std::move(steps), name, on_cpu);
@@ -174,20 +176,42 @@ bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
 
 void Stretch::note(const Part& given, std::span<const Argument> args) {
     const GraphPart& part = given.part;
-    FusedLaunch noted{text_of(part.graph),
-                      given.kernel->source(),
-                      {},
-                      static_cast<int>(part.graph.steps.size()),
-                      0,
-                      0};
-    for (const GraphStep& step : part.graph.steps)
-        if (std::ranges::find(noted.lines, step.line) == noted.lines.end())
-            noted.lines.push_back(step.line);
+    FusedLaunch noted{part.graph, {}, given.kernel->source(), 0, 0, std::exchange(began_, true)};
+    for (std::size_t k = 0; k < part.values.size(); ++k) {
+        const GraphValue& facts = part.graph.values[k];
+        noted.values.push_back({facts.dtype, facts.scalar, facts.wanted});
+        if (facts.scalar || !(facts.given || facts.wanted))
+            continue;
+        const Array& array = values[static_cast<std::size_t>(part.values[k])].array;
+        FusedLaunch::Value& value = noted.values.back();
+        value.place = place_of(array);
+        value.address = array.address();
+        value.bytes = bytes_behind(array);
+    }
     for (std::size_t k = 0; k < args.size(); ++k)
         if (args[k].kind == ArgType::Kind::array)
             (given.kernel->spec().params[k].output ? noted.written : noted.read) +=
                 bytes_behind(*args[k].array);
-    launches.push_back(std::move(noted));
+    events.emplace_back(std::move(noted));
+}
+
+// Axes of one element tell nothing.
+int Stretch::place_of(const Array& array) {
+    const auto squeezed = [](const Array& a) {
+        std::vector<std::int64_t> dims;
+        for (int d = 0; d < a.ndim(); ++d)
+            if (a.shape()[d] != 1)
+                dims.insert(dims.end(), {a.shape()[d], a.strides()[d]});
+        return dims;
+    };
+    const auto known = std::ranges::find_if(places, [&](const Array& other) {
+        return other.address() == array.address() && other.dtype() == array.dtype() &&
+               squeezed(other) == squeezed(array);
+    });
+    const auto place = static_cast<int>(known - places.begin());
+    if (known == places.end())
+        places.push_back(array);
+    return place;
 }
 
 } // namespace quern

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace quern {
@@ -15,12 +16,27 @@ class Trace;
 
 // A kernel that ran for a stretch.
 struct FusedLaunch {
-    std::string graph;                  // after all passes, in text
+    struct Value {
+        DType dtype = DType::float32;
+        bool scalar = false, stored = false; // stored: by this kernel
+        int place = no_value;                // of an array in memory, the same in all launches
+        CUdeviceptr address = 0;
+        std::int64_t bytes = 0; // of memory
+    };
+    FusionGraph graph; // after all passes
+    std::vector<Value> values;
     std::string source;                 // generated CUDA C++
-    std::vector<int> lines;             // of the function that went into it, each once
-    int calls = 0;                      // that were recorded for it
     std::int64_t read = 0, written = 0; // bytes
+    bool continues = false;             // what the kernel before it began
 };
+
+// Why what was called there could not join what was called before.
+struct FusedCut {
+    int line = 0; // of the function; 0: unknown
+    std::string why;
+};
+
+using FusedEvent = std::variant<FusedLaunch, FusedCut>;
 
 // A value of the graph in memory.
 struct StretchValue {
@@ -43,14 +59,17 @@ struct Stretch {
     CUstream stream = nullptr;
     Trace* trace = nullptr; // is told of launches
     bool watched = false;
-    std::vector<FusedLaunch> launches;
+    std::vector<FusedEvent> events;
+    std::vector<Array> places; // that events name, held so that no other array is one of them
 
     struct Part; // of a graph, and its kernel
 
   private:
+    bool began_ = false; // a kernel of this run has been noted
     bool run_part(const Part& part, void (*on_wait)(bool entering));
     bool launch(const Part& part, void (*on_wait)(bool entering));
     void note(const Part& part, std::span<const Argument> args);
+    [[nodiscard]] int place_of(const Array& array);
     [[nodiscard]] Array seen(const StretchValue& value, bool by_rows) const;
 };
 
