@@ -3,6 +3,7 @@
 #include "runtime/array/views.h"
 #include "runtime/kernel/casts.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/recorder.h"
 #include "runtime/memory/copy.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ Array duplicate(const Array& array, DType dtype, char order, CUstream stream) {
         return result;
     }
     py::gil_scoped_release release;
-    if (same_dense_layout(array, result)) {
+    if (same_dense_layout(array, result) && current_recorder() == nullptr) {
         Device& device = array.device();
         pool_of(device).note_use(*array.buffer().get(), stream);
         copy_between(device, result.address(), stream, device, array.address(), stream,

@@ -6,6 +6,7 @@
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/recorder.h"
 #include "runtime/memory/copy.h"
 
 namespace py = pybind11;
@@ -54,8 +55,11 @@ Array new_like(const Array& model, const py::object& dtype, const py::object& or
 Array cleared(Array array) {
     if (array.nbytes() > 0) {
         const py::gil_scoped_release release;
-        fill_bytes(array.device(), array.address(), 0, static_cast<std::size_t>(array.nbytes()),
-                   current_stream(array.device()));
+        if (current_recorder() != nullptr)
+            fill(array, Scalar::of(false), current_stream(array.device()));
+        else
+            fill_bytes(array.device(), array.address(), 0, static_cast<std::size_t>(array.nbytes()),
+                       current_stream(array.device()));
     }
     return array;
 }

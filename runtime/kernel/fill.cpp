@@ -5,6 +5,7 @@
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/casts.h"
+#include "runtime/kernel/recorder.h"
 #include "runtime/memory/copy.h"
 
 #include <algorithm>
@@ -111,9 +112,10 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
             copy_into(target, received, stream);
         return;
     }
-    if (same_layout(target, source)) {
-        if (target.address() == source.address())
-            return;
+    const bool recorded = current_recorder() != nullptr; // a copy is a step like any other
+    if (same_layout(target, source) && target.address() == source.address())
+        return;
+    if (!recorded && same_layout(target, source)) {
         const DriverApi& api = target.device().api();
         target.device().make_current();
         const auto bytes = static_cast<std::size_t>(target.nbytes());
@@ -128,7 +130,9 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
         copy_into(whole, source, stream);
         from = whole.shape() == target.shape() ? whole : broadcast_to(whole, target.shape());
     }
-    if (from.dtype() == target.dtype()) {
+    if (from.dtype() == target.dtype() && recorded) {
+        run(Op::copy, {Argument::of(from), Argument::of(target)}, stream);
+    } else if (from.dtype() == target.dtype()) {
         const Array units = in_units(from), place = in_units(target);
         run(Op::copy, {Argument::of(units), Argument::of(place)}, stream);
     } else {
@@ -140,7 +144,8 @@ void fill(const Array& target, const Scalar& value, CUstream stream) {
     if (target.size() == 0)
         return;
     // Written before a kernel has begun; a graph would keep the value's address.
-    if (target.size() == 1 && target.device().is_cpu() && !is_capturing(target.device(), stream)) {
+    if (target.size() == 1 && target.device().is_cpu() && current_recorder() == nullptr &&
+        !is_capturing(target.device(), stream)) {
         std::array<std::byte, 16> stored;
         store_scalar(value, target.dtype(), stored.data());
         const DriverApi& api = target.device().api();

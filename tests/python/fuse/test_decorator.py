@@ -260,6 +260,39 @@ def test_explaining_casts(device: quern.Device) -> None:
     assert len(fused.explain(quern.ones((64, 256), "f4")).kernels) == 1
 
 
+def stencil(np: Any, u: Any, new: Any) -> Any:
+    new[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] - 2 * u[1:-1, 1:-1])
+    return new
+
+
+def copies(np: Any, u: Any, new: Any) -> Any:
+    y = u.copy()
+    y += 1
+    new[...] = y * 2
+    return y, new.astype("float64")
+
+
+def filled(np: Any, u: Any, new: Any) -> Any:
+    y = np.zeros_like(u)
+    y += u
+    new[...] = 3
+    return np.full_like(u, 2) * y + np.ones(u.shape, u.dtype), new
+
+
+@pytest.mark.parametrize("function", [stencil, copies, filled])
+def test_copies_and_fills_are_steps(function: Any, device: quern.Device) -> None:
+    drawn = np.random.default_rng(3).standard_normal((2, 64, 96))
+    wanted = function(np, *(theirs := drawn.copy()))
+    fused = quern.fuse(lambda u, new: function(quern, u, new))
+    assert len(fused.explain(*map(quern.asarray, drawn)).kernels) == 1
+    for _ in range(3):
+        ours = quern.asarray(drawn)
+        found = fused(ours[0], ours[1])
+        np.testing.assert_array_equal(quern.asnumpy(ours), theirs)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(quern.asnumpy(one), other)
+
+
 def test_more_steps_and_scalars_than_a_kernel_takes(device: quern.Device) -> None:
     def long(x: Any) -> Any:
         for k in range(150):

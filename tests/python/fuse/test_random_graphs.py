@@ -43,7 +43,7 @@ BINARY: dict[str, Callable[[Any, Any, Any], Any]] = {
     "maximum": lambda np, a, b: np.maximum(a, b),
     "where": lambda np, a, b: np.where(a > b, a, 2 * b),
 }
-WRITES = ("add to", "assign", "assign shifted", "assign reversed")
+WRITES = ("add to", "assign", "assign shifted", "assign reversed", "fill", "fill the first")
 
 
 def meets(a: Any, b: Any) -> tuple[int, ...] | None:
@@ -57,7 +57,11 @@ def meets(a: Any, b: Any) -> tuple[int, ...] | None:
 def write(name: str, a: Any, b: Any) -> None:
     if not a.ndim or meets(a, b) != a.shape:
         return
-    if name == "add to":
+    if name == "fill":
+        a[::2] = 7
+    elif name == "fill the first":
+        a[0] = -2
+    elif name == "add to":
         a += b
     elif name == "assign":
         a[...] = b
