@@ -5,6 +5,7 @@
 #include "compiler/base/text.h"
 #include "compiler/fusion/merge.h"
 #include "compiler/fusion/passes.h"
+#include "runtime/array/views.h"
 #include "runtime/fusion/fused_kernel.h"
 #include "runtime/fusion/known.h"
 #include "runtime/fusion/replay.h"
@@ -50,6 +51,30 @@ std::int64_t bytes_behind(const Array& array) {
     for (int d = 0; d < array.ndim(); ++d)
         bytes *= array.strides()[d] != 0 ? array.shape()[d] : 1;
     return bytes;
+}
+
+// The same of several arrays: what lies over one another counts once.
+std::int64_t bytes_behind_all(std::span<const Array> arrays) {
+    struct Region {
+        CUdeviceptr begin, end;
+        std::int64_t bytes;
+    };
+    std::vector<Region> regions;
+    for (const Array& array : arrays) {
+        const ByteBounds bounds = byte_bounds(array);
+        regions.push_back({bounds.low, bounds.high, bytes_behind(array)});
+    }
+    std::ranges::sort(regions, {}, &Region::begin);
+    std::int64_t total = 0;
+    for (std::size_t k = 0; k < regions.size();) {
+        Region all = regions[k];
+        for (++k; k < regions.size() && regions[k].begin < all.end; ++k) {
+            all.end = std::max(all.end, regions[k].end);
+            all.bytes += regions[k].bytes;
+        }
+        total += std::min(all.bytes, static_cast<std::int64_t>(all.end - all.begin));
+    }
+    return total;
 }
 
 } // namespace
@@ -188,10 +213,12 @@ void Stretch::note(const Part& given, std::span<const Argument> args) {
         value.address = array.address();
         value.bytes = bytes_behind(array);
     }
+    std::vector<Array> read, written;
     for (std::size_t k = 0; k < args.size(); ++k)
         if (args[k].kind == ArgType::Kind::array)
-            (given.kernel->spec().params[k].output ? noted.written : noted.read) +=
-                bytes_behind(*args[k].array);
+            (given.kernel->spec().params[k].output ? written : read).push_back(*args[k].array);
+    noted.read = bytes_behind_all(read);
+    noted.written = bytes_behind_all(written);
     events.emplace_back(std::move(noted));
 }
 

@@ -148,6 +148,14 @@ def test_uncut(x: quern.ndarray) -> None:
     assert (told.kernels[0]["read"], told.kernels[0]["written"]) == (x.nbytes, x.nbytes)
 
 
+def test_bytes_are_counted_once(x: quern.ndarray) -> None:
+    told = quern.fuse(lambda x: x[1:] + x[:-1] + x[0]).explain(x)
+    assert told.kernels[0]["read"] == x.nbytes
+    assert told.kernels[0]["written"] == x.nbytes - x[0].nbytes
+    told = quern.fuse(lambda x: x[:, ::2] + x[:, 1::2]).explain(x)
+    assert told.kernels[0]["read"] == x.nbytes
+
+
 def test_cuts_are_told_in_order(x: quern.ndarray) -> None:
     text = str(quern.fuse(sort_between).explain(x)).splitlines()
     first = sort_between.__code__.co_firstlineno
