@@ -1,8 +1,8 @@
 """A drop falls into a basin: a physics step from eager to fused. Run me: `python examples/shallow_water.py`.
 
 The step below is plain NumPy code, and nothing in it was changed for `fuse`: on NumPy arrays it runs as ever, on
-quern's eagerly, one kernel for each operator, and decorated it takes two. All are held against each other, timed, and put under
-the roof of this machine: what its memory and its arithmetic allow.
+quern's eagerly, one kernel for each operator, and decorated it takes two. All are held against each other, timed,
+and put under the roof of this machine: what its memory and its arithmetic allow.
 """
 
 import argparse
