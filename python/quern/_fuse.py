@@ -90,7 +90,8 @@ class Fused(_core.FusedCall):
 class Explanation:
     """What a fused call does, in order: its text, and in a notebook a picture, tells of each kernel and each cut.
 
-    ``kernels`` holds a dict for each kernel: ``graph``, ``source``, ``lines``, ``calls``, ``read``, ``written`` (bytes).
+    ``kernels`` holds a dict for each kernel: ``graph``, ``source``, ``lines``, ``calls``, and bytes ``read``,
+    ``written``.
     ``cuts`` holds a pair for each cut: the line of the function (0: unknown) and why.
     """
 
