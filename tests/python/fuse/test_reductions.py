@@ -136,7 +136,7 @@ COLUMNS += [((2, 3, 129, 65), 2), ((20, 70, 50), (0, 1)), ((30000, 32), 0)]
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1"])
 @pytest.mark.parametrize(("shape", "axis"), COLUMNS, ids=str)
 def test_columns(shape: Any, axis: Any, dtype: str, device: quern.Device, plan_as: Any) -> None:
-    """Threads of a GPU that have neighbouring columns: as NumPy; one kernel unless too long or narrow."""
+    """Threads of a GPU that have neighbouring columns: as NumPy; one kernel unless too long, few or narrow."""
 
     def soft(np: Any, x: Any) -> Any:
         e = np.exp(x - x.max(axis=axis, keepdims=True))
@@ -164,7 +164,7 @@ def test_columns(shape: Any, axis: Any, dtype: str, device: quern.Device, plan_a
                 np.testing.assert_allclose(
                     found[name].get(), value, rtol=eps, atol=4 * eps, err_msg=name
                 )
-            if dtype in ("f4", "f8") and shape[0] < 4000:
+            if dtype in ("f4", "f8") and shape[0] < 4000 and axis != (0, 1):
                 assert len(fused.explain(given).kernels) == 1, function.__name__
 
 
