@@ -49,17 +49,18 @@ def beside_unfused(parts: list[str]) -> Iterator[Row]:
             what = f"{name}, {size}"
             if not wanted(what, parts):
                 continue
-            names = list(host)
+            names = [each for each in host if each in compile(text, "", "eval").co_names]
             ours = eval(f"lambda {', '.join(names)}: {text}", {"np": quern})
             theirs = eval(f"lambda {', '.join(names)}: {text}", {"np": np})
+            arrays = tuple(given[each] for each in names)
             time = partial(call_us, calls=calls, repeats=5)
             samples = alternate(
                 {
-                    "fused": partial(time, quern.fuse(ours), args=tuple(given.values())),
-                    "unfused": partial(time, ours, args=tuple(given.values())),
-                    "NumPy": partial(time, theirs, args=tuple(host.values())),
+                    "fused": partial(time, quern.fuse(ours), args=arrays),
+                    "unfused": partial(time, ours, args=arrays),
+                    "NumPy": partial(time, theirs, args=tuple(host[each] for each in names)),
                 },
-                rounds=3,
+                rounds=5,
             )
             row = Row(
                 SECTION,
