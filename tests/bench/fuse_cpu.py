@@ -14,66 +14,11 @@ from typing import Any
 import numpy as np
 
 from tests.bench.array_gpu import wanted
+from tests.bench.beside_unfused import beside_unfused
 from tests.bench.fuse_gpu import black_scholes
-from tests.bench.fused_functions import functions
 from tests.bench.measure import Row, Sample, alternate, call_us, have
 
 SECTION = "fuse-cpu"
-SIZES = (1_000, 100_000, 10_000_000)
-
-
-def inputs(size: int) -> dict[str, Any]:
-    random = np.random.default_rng(0)
-    width = min(1000, size // 10)
-    floats = [random.random(size, np.float32) + np.float32(0.5) for _ in range(3)]
-    square = floats[0].reshape(-1, width)
-    return {
-        **dict(zip("xyz", floats, strict=True)),
-        "m": floats[0] > floats[1],
-        "k": (floats[0] * 1000).astype(np.int32),
-        "X": square,
-        "Y": floats[1].reshape(-1, width),
-        "r": square[:1].copy(),
-        "c": square[:, :1].copy(),
-    }
-
-
-def beside_unfused(parts: list[str]) -> Iterator[Row]:
-    import quern
-
-    for size in SIZES:
-        host = inputs(size)
-        given = {name: quern.asarray(array) for name, array in host.items()}
-        calls = max(3, 3_000_000 // size // 10) if size > 1000 else 300
-        for name, text in functions().items():
-            what = f"{name}, {size}"
-            if not wanted(what, parts):
-                continue
-            names = [each for each in host if each in compile(text, "", "eval").co_names]
-            ours = eval(f"lambda {', '.join(names)}: {text}", {"np": quern})
-            theirs = eval(f"lambda {', '.join(names)}: {text}", {"np": np})
-            arrays = tuple(given[each] for each in names)
-            time = partial(call_us, calls=calls, repeats=5)
-            samples = alternate(
-                {
-                    "fused": partial(time, quern.fuse(ours), args=arrays),
-                    "unfused": partial(time, ours, args=arrays),
-                    "NumPy": partial(time, theirs, args=tuple(host[each] for each in names)),
-                },
-                rounds=5,
-            )
-            row = Row(
-                SECTION,
-                what,
-                "us",
-                samples["fused"],
-                samples["unfused"],
-                "unfused",
-                "<= 1.05x unfused",
-                1.05,
-            )
-            row.peers["NumPy"] = samples["NumPy"]
-            yield row
 
 
 def black_scholes_rows(parts: list[str]) -> Iterator[Row]:
@@ -129,8 +74,8 @@ def black_scholes_rows(parts: list[str]) -> Iterator[Row]:
 
 
 def main(parts: list[str]) -> None:
-    for rows in (black_scholes_rows, beside_unfused):
-        for row in rows(parts):
+    for rows in (black_scholes_rows(parts), beside_unfused(SECTION, parts)):
+        for row in rows:
             print(row.as_json(), flush=True)
 
 

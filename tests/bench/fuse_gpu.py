@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tests.bench.array_gpu import wanted
+from tests.bench.beside_unfused import beside_unfused
 from tests.bench.device import rate
 from tests.bench.floor import Floor
 from tests.bench.measure import Row, Sample, alternate, call_us, have
@@ -266,6 +267,7 @@ def main(parts: list[str]) -> None:
         sum_rows(parts),
         row_rows(parts, copy),
         call_rows(parts, floor),
+        beside_unfused(SECTION, parts),
     ):
         for row in rows:
             print(row.as_json(), flush=True)
