@@ -19,6 +19,7 @@ __device__ inline T join_group(T value, unsigned int bits, const Join& join, Sha
         value = slots[first + lane % warps];
         for (unsigned int step = warps / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
         if (sizeof(T) <= 8) return value_of(value, 0);
+        __syncwarp(); // another lane has read what is written now
         if (lane == 0) slots[first] = value;
     }
     __syncthreads();
