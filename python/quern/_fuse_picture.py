@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from html import escape
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 if TYPE_CHECKING:
     from quern._fuse import Explanation
@@ -19,12 +19,7 @@ _COLOURS = (
     ("#cffafe", "#0891b2"),
 )
 _CHARACTER, _LINE = 7.2, 15  # of the text, pixels
-_NODE, _GAP_X, _GAP_Y, _MARGIN = (
-    36,
-    16,
-    26,
-    14,
-)  # a node's height, and what lies between nodes and around them
+_NODE, _GAP_X, _GAP_Y, _MARGIN = 36, 16, 26, 14  # a node's height, what lies between nodes and around them
 
 
 @dataclasses.dataclass
