@@ -19,7 +19,8 @@ _COLOURS = (
     ("#cffafe", "#0891b2"),
 )
 _CHARACTER, _LINE = 7.2, 15  # of the text, pixels
-_NODE, _GAP_X, _GAP_Y, _MARGIN = 36, 16, 26, 14  # a node's height, what lies between nodes and around them
+# The height of a node, and what lies between nodes and around them.
+_NODE, _GAP_X, _GAP_Y, _MARGIN = 36, 16, 26, 14
 
 
 @dataclasses.dataclass
