@@ -6,19 +6,17 @@
 #include "runtime/array/views.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace quern {
 namespace {
 
 constexpr std::size_t most_values = 512;
+constexpr std::size_t most_axes = 32; // where axes fall into parts
 constexpr std::string_view other_shape = "is over another shape";
 
 Dims shape_of(const RecordedCall& call) {
     return Dims(std::span(call.shape.extents, static_cast<std::size_t>(call.shape.ndim)));
 }
-
-bool is_reduced(std::uint64_t reduced, int axis) { return (reduced >> axis & 1) != 0; }
 
 // Do the axes of a reduction join anything, and does nobody write what it reads?
 bool can_be_recorded(const RecordedCall& call) {
@@ -40,7 +38,134 @@ bool can_be_recorded(const RecordedCall& call) {
     return true;
 }
 
+// What a reduction makes, with the axes that it joins as axes of one element.
+Array with_all_axes(const RecordedCall& call, const Array& made) {
+    if (made.ndim() == call.shape.ndim)
+        return made;
+    Dims extents(static_cast<std::size_t>(call.shape.ndim)), strides(extents);
+    for (int d = 0, kept = 0; d < call.shape.ndim; ++d) {
+        const bool joined = is_reduced(call.reduced, d);
+        extents[d] = joined ? 1 : made.shape()[kept];
+        strides[d] = joined ? 0 : made.strides()[kept++];
+    }
+    return Array(made.buffer(), made.address(), made.dtype(), extents, strides, made.writable());
+}
+
+// The parts of the stretch's axes that a reduction joins. nullopt: they come in another order than
+// the call has them, and of equals another one is the first.
+std::optional<std::uint64_t> joined_by(const RecordedCall& call, const Alignment& alignment) {
+    std::uint64_t joined = 0;
+    Alignment::Axis last;
+    for (std::size_t k = 0; call.reduction != nullptr && k < alignment.axes.size(); ++k) {
+        const Alignment::Axis& axis = alignment.axes[k];
+        if (axis.of < 0 || !is_reduced(call.reduced, axis.of))
+            continue;
+        if (axis.of < last.of || (axis.of == last.of && axis.step > last.step) ||
+            alignment.reversed[static_cast<std::size_t>(axis.of)])
+            return std::nullopt;
+        last = axis;
+        joined |= std::uint64_t{1} << k;
+    }
+    return joined;
+}
+
 } // namespace
+
+// A call as one over the stretch's axes.
+struct Fusion::Aligned {
+    Dims extents;
+    std::vector<Array> arrays;
+    ParamArrays pointers{};
+    CallShape shape;
+    RecordedCall call;
+
+    Aligned(const RecordedCall& given, const Alignment& alignment, std::uint64_t joined)
+        : call{given.elementwise, given.reduction, given.signature, given.args,   pointers, shape,
+               given.device,      given.stream,    given.kernel,    given.number, joined} {
+        const auto& params = given.spec().params;
+        const Dims whole = shape_of(given);
+        arrays.reserve(params.size());
+        for (std::size_t k = 0; k < params.size(); ++k)
+            if (given.arrays[k] != nullptr) {
+                const bool joins = given.reduction != nullptr && params[k].output;
+                const Array& array = *given.arrays[k];
+                arrays.push_back(
+                    alignment.seen(joins ? with_all_axes(given, array) : array, whole));
+                pointers[k] = &arrays.back();
+            }
+        extents = alignment.extents();
+        shape.set(extents.data(), extents.size());
+    }
+};
+
+// Through what the stretch made and the call reads or writes: its parameter `through`.
+std::optional<Alignment> Fusion::alignment_of(const RecordedCall& call,
+                                              std::size_t& through) const {
+    const Dims whole = shape_of(call);
+    const auto& params = call.spec().params;
+    for (std::size_t k = 0; k < params.size(); ++k) {
+        if (call.arrays[k] == nullptr || !(call.arrays[k]->shape() == whole))
+            continue;
+        const Array& array = *call.arrays[k];
+        for (auto value = stretch_.values.rbegin(); value != stretch_.values.rend(); ++value) {
+            if (value->facts.given || !may_share_memory(value->array, array))
+                continue;
+            const Array& made = value->array;
+            auto found = align(
+                Array(made.buffer(), made.address(), made.dtype(), stretch_.shape, value->strides),
+                array);
+            if (found && found->axes.size() <= most_axes && fits(*found, call)) {
+                through = k;
+                return found;
+            }
+            break;
+        }
+    }
+    return std::nullopt;
+}
+
+// Does the call iterate over all that the stretch does, or over its rows?
+bool Fusion::fits(const Alignment& alignment, const RecordedCall& call) const {
+    std::size_t part = 0;
+    bool elements = true, rows = call.reduction == nullptr;
+    for (int d = 0; d < stretch_.shape.size(); ++d)
+        for (const std::int64_t extent : alignment.parts[static_cast<std::size_t>(d)]) {
+            const bool has = alignment.axes[part++].of >= 0;
+            if (extent == 1)
+                continue;
+            elements = elements && has;
+            rows = rows && stretch_.reduced && has != is_reduced(*stretch_.reduced, d);
+        }
+    return elements || rows;
+}
+
+// Kernels that hold rows want them in memory as what they were made for: all arrays with their axes
+// in one order, and a row one axis for all.
+bool Fusion::keeps_rows(const Alignment& alignment, const Aligned& aligned,
+                        std::size_t through) const {
+    if (!stretch_.reduced)
+        return true;
+    const Dims &model = aligned.pointers[through]->strides(), &extents = aligned.extents;
+    const auto is_longer = [](const Dims& strides, int a, int b) {
+        return strides[b] != 0 && std::abs(strides[a]) > std::abs(strides[b]);
+    };
+    for (const Array& array : aligned.arrays) {
+        const Dims& strides = array.strides();
+        for (int a = 0; a < extents.size(); ++a)
+            for (int b = 0; b < extents.size(); ++b)
+                if (strides[a] != 0 && is_longer(model, a, b) && is_longer(strides, b, a))
+                    return false;
+        int part = 0;
+        for (int d = 0; d < stretch_.shape.size(); ++d) {
+            const int count = static_cast<int>(alignment.parts[static_cast<std::size_t>(d)].size());
+            for (int k = part; is_reduced(*stretch_.reduced, d) && k + 1 < part + count; ++k)
+                if (strides[k] != strides[k + 1] * extents[k + 1])
+                    return false;
+            part += count;
+        }
+    }
+    return true;
+}
 
 Fusion::Over Fusion::over(const RecordedCall& call, std::span<const std::int64_t> shape) const {
     const Dims& whole = stretch_.shape;
@@ -127,15 +252,10 @@ void Fusion::begin(const RecordedCall& call) {
         stretch_.shape = shape_of(call);
         stretch_.device = &call.device;
         stretch_.stream = call.stream;
-        stretch_.reduced.reset();
-        stretch_.kept_axes.clear();
-        stretch_.reduced_axes.clear();
+        stretch_.reduce(std::nullopt);
     }
-    if (call.reduction == nullptr || stretch_.reduced)
-        return;
-    stretch_.reduced = call.reduced;
-    for (int d = 0; d < stretch_.shape.size(); ++d)
-        (is_reduced(call.reduced, d) ? stretch_.reduced_axes : stretch_.kept_axes).push_back(d);
+    if (call.reduction != nullptr && !stretch_.reduced)
+        stretch_.reduce(call.reduced);
 }
 
 int Fusion::latest(const Array& array, const Dims& strides) const {
@@ -168,7 +288,6 @@ int Fusion::value_of(const Scalar& scalar, DType dtype) {
 bool Fusion::take(const RecordedCall& call) {
     if (running_)
         return false;
-    const KernelSpec& spec = call.spec();
     const bool joins = call.reduction != nullptr;
     if (joins ? !can_be_step(*call.reduction, call.signature) || !can_be_recorded(call)
               : !can_be_step(*call.elementwise, call.signature)) {
@@ -176,10 +295,32 @@ bool Fusion::take(const RecordedCall& call) {
         settle();
         return false;
     }
-    if (const std::string_view why = why_not(call); !why.empty()) {
-        note_cut(why, &call);
-        settle(nullptr);
+    const std::string_view why = why_not(call);
+    if (why.empty()) {
+        add(call);
+        return true;
     }
+    std::size_t through = 0;
+    const auto alignment = alignment_of(call, through);
+    if (const auto joined = alignment ? joined_by(call, *alignment) : std::nullopt) {
+        const Aligned aligned(call, *alignment, *joined);
+        if (keeps_rows(*alignment, aligned, through)) {
+            stretch_.split(alignment->parts);
+            if (why_not(aligned.call).empty()) {
+                add(aligned.call);
+                return true;
+            }
+        }
+    }
+    note_cut(why, &call);
+    settle(nullptr);
+    add(call);
+    return true;
+}
+
+void Fusion::add(const RecordedCall& call) {
+    const KernelSpec& spec = call.spec();
+    const bool joins = call.reduction != nullptr;
     begin(call);
     const std::span shape(call.shape.extents, static_cast<std::size_t>(call.shape.ndim));
     const Over space = over(call, shape);
@@ -208,7 +349,6 @@ bool Fusion::take(const RecordedCall& call) {
         step.outputs.push_back(static_cast<int>(stretch_.values.size()) - 1);
     }
     steps_.push_back({std::move(step), call.kernel});
-    return true;
 }
 
 // The last elements of each array, unless nobody but us holds its memory. Of memory that is not

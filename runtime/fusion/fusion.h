@@ -2,6 +2,7 @@
 // share kernels. Whatever else happens on a device, or needs what they compute, makes them run
 // first.
 #pragma once
+#include "runtime/fusion/alignment.h"
 #include "runtime/fusion/replay.h"
 #include "runtime/fusion/stretch.h"
 #include "runtime/kernel/recorder.h"
@@ -35,12 +36,19 @@ class Fusion final : public Recorder {
         GraphStep step;
         std::shared_ptr<const void> kernel; // held, so that its spec is there
     };
+    struct Aligned;
     enum class Over : std::uint8_t { elements, rows, neither };
+    [[nodiscard]] std::optional<Alignment> alignment_of(const RecordedCall& call,
+                                                        std::size_t& through) const;
+    [[nodiscard]] bool fits(const Alignment& alignment, const RecordedCall& call) const;
+    [[nodiscard]] bool keeps_rows(const Alignment& alignment, const Aligned& aligned,
+                                  std::size_t through) const;
     [[nodiscard]] Over over(const RecordedCall& call, std::span<const std::int64_t> shape) const;
     [[nodiscard]] Dims strides_of(const Array& array, Over over, int ndim) const;
     [[nodiscard]] std::string_view why_not(const RecordedCall& call) const; // empty: it fits
     void note_cut(std::string_view why, const RecordedCall* call = nullptr);
     [[nodiscard]] bool writes_over() const; // memory that the stretch knew before
+    void add(const RecordedCall& call);     // which fits
     void begin(const RecordedCall& call);
     // Of the elements that lie so in memory; no_value: none is known.
     [[nodiscard]] int latest(const Array& array, const Dims& strides) const;

@@ -122,10 +122,47 @@ Parts make_parts(const std::vector<StretchValue>& values, std::vector<GraphStep>
 
 } // namespace
 
+void Stretch::reduce(std::optional<std::uint64_t> axes) {
+    reduced = axes;
+    kept_axes.clear();
+    reduced_axes.clear();
+    for (int d = 0; reduced && d < shape.size(); ++d)
+        (is_reduced(*reduced, d) ? reduced_axes : kept_axes).push_back(d);
+}
+
+void Stretch::split(const std::vector<std::vector<std::int64_t>>& parts) {
+    std::vector<std::int64_t> extents;
+    std::uint64_t joined = 0;
+    for (std::size_t d = 0; d < parts.size(); ++d)
+        for (const std::int64_t extent : parts[d]) {
+            if (reduced && is_reduced(*reduced, static_cast<int>(d)))
+                joined |= std::uint64_t{1} << extents.size();
+            extents.push_back(extent);
+        }
+    if (extents.size() == parts.size())
+        return;
+    for (StretchValue& value : values) {
+        if (value.facts.scalar)
+            continue;
+        std::vector<std::int64_t> strides; // from the last axis on
+        for (std::size_t d = parts.size(); d-- > 0;) {
+            std::int64_t stride = value.strides[static_cast<int>(d)];
+            for (auto extent = parts[d].rbegin(); extent != parts[d].rend(); ++extent) {
+                strides.push_back(*extent == 1 ? 0 : stride);
+                stride *= *extent;
+            }
+        }
+        std::ranges::reverse(strides);
+        value.strides = Dims(strides);
+    }
+    shape = Dims(extents);
+    reduce(reduced ? std::optional(joined) : std::nullopt);
+}
+
 // The value as a kernel over the stretch's shape, or over its rows, takes it.
 Array Stretch::seen(const StretchValue& value, bool by_rows) const {
     const Array& array = value.array;
-    if (!by_rows && array.shape() == shape)
+    if (!by_rows && array.shape() == shape && array.strides() == value.strides)
         return array;
     const auto& axes = by_rows ? kept_axes : all_axes;
     Dims extents(axes.size()), strides(axes.size());

@@ -38,6 +38,10 @@ struct FusedCut {
 
 using FusedEvent = std::variant<FusedLaunch, FusedCut>;
 
+[[nodiscard]] inline bool is_reduced(std::uint64_t reduced, int axis) {
+    return (reduced >> axis & 1) != 0;
+}
+
 // A value of the graph in memory.
 struct StretchValue {
     Array array;  // of an array's elements
@@ -49,6 +53,9 @@ struct StretchValue {
 struct Stretch {
     explicit Stretch(std::string given) : name(std::move(given)) {}
     void run(std::vector<GraphStep> steps, void (*on_wait)(bool entering));
+    void reduce(std::optional<std::uint64_t> axes); // bit d: axis d
+    // Each axis becomes as many as it has parts, which are extents, outermost first.
+    void split(const std::vector<std::vector<std::int64_t>>& parts);
 
     std::string name;
     std::vector<StretchValue> values;

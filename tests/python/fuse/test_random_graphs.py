@@ -24,10 +24,19 @@ UNARY: dict[str, Callable[[Any, Any], Any]] = {
     "plus": lambda np, a: a + 3,
     "cast": lambda np, a: a.astype("int32").astype("int64"),
     "reversed": lambda np, a: a[::-1] if a.ndim else a,
-    "columns reversed": lambda np, a: a[:, ::-1] if a.ndim == 2 else a,
+    "columns reversed": lambda np, a: a[:, ::-1] if a.ndim >= 2 else a,
     "transposed": lambda np, a: a.T,
     "first row": lambda np, a: a[:1] if a.ndim == 2 else a,
     "new axis": lambda np, a: a[:, None] if a.ndim == 1 else a,
+    "flat": lambda np, a: a.reshape(-1) if a.ndim else a,
+    "in pairs": lambda np, a: (
+        a.reshape(*a.shape[:-1], -1, 2) if a.ndim and a.shape[-1] % 2 == 0 else a
+    ),
+    "pairs of rows": lambda np, a: (
+        a.reshape(2, -1, *a.shape[1:]) if a.ndim and len(a) % 2 == 0 else a
+    ),
+    "joined": lambda np, a: a.reshape(-1, *a.shape[2:]) if a.ndim > 1 else a,
+    "turned": lambda np, a: np.moveaxis(a, -1, 0) if a.ndim else a,
     "copied": lambda np, a: a.copy(),
     "sum": lambda np, a: a.sum(axis=-1) if a.ndim else a,
     "sum kept": lambda np, a: a.sum(axis=-1, keepdims=True) if a.ndim else a,
@@ -85,7 +94,7 @@ def run(np: Any, program: list[Step], arrays: list[Any]) -> list[Any]:
     return [pool[k % len(pool)] for *_, k in program[-3:]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     program=st.lists(
         st.tuples(

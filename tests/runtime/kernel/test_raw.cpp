@@ -24,7 +24,10 @@ extern "C" __global__ void nothing() {}
 
 class RawOnFake : public testing::Test {
   protected:
-    RawOnFake() { install_drivers_for_test({&fake.driver()}); }
+    RawOnFake() {
+        install_drivers_for_test({&fake.driver()});
+        set_current_device(find_device("cuda:0")); // QUERN_DEVICE may say another one
+    }
     ~RawOnFake() override { install_drivers_for_test({}); }
 
     static std::unique_ptr<RawKernel> make(const std::string& name) {
