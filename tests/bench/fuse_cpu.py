@@ -1,5 +1,5 @@
-"""Fused functions on all cores of the CPU beside NumPy and beside themselves unfused, at three sizes, and Black-Scholes
-beside numexpr where that is. Prints a line of JSON for each.
+"""Fused functions on all cores of the CPU beside NumPy and beside themselves unfused, at three sizes, Black-Scholes
+beside numexpr and Numba where they are, and first calls. Prints a line of JSON for each.
 
 `python -m tests.bench.fuse_cpu "gelu"` runs the rows whose names begin so.
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from tests.bench.array_gpu import wanted
 from tests.bench.beside_unfused import beside_unfused
+from tests.bench.fuse_first import first_call_rows
 from tests.bench.fuse_gpu import black_scholes
 from tests.bench.measure import Row, Sample, alternate, call_us, have
 
@@ -58,6 +59,8 @@ def black_scholes_rows(parts: list[str]) -> Iterator[Row]:
             return call, evaluate("c - s + e", {"c": call, **names})
 
         calls["numexpr"] = partial(time, by_numexpr, args=tuple(host))
+    if have("numba"):
+        calls["Numba"] = partial(time, by_numba(host), args=tuple(host))
     samples: dict[str, Sample] = alternate(calls, rounds=3)
     row = Row(
         SECTION,
@@ -73,8 +76,46 @@ def black_scholes_rows(parts: list[str]) -> Iterator[Row]:
     yield row
 
 
+def by_numba(host: list[Any]) -> Any:
+    """The same as a parallel loop, compiled."""
+    import math
+
+    import numba
+
+    # The constants are float32, and so is the arithmetic.
+    rate, half, dead, one = (np.float32(c) for c in (0.065, -0.5, -0.02, 1.0))
+    coefficients = (0.2316419, 0.3989423, 0.3193815, -0.3565638, 1.781478, -1.821256, 1.330274)
+    c0, c1, c2, c3, c4, c5, c6 = (np.float32(c) for c in coefficients)
+    spread = np.float32(0.3)
+
+    @numba.njit
+    def phi(d: Any) -> Any:
+        w = one / (one + c0 * abs(d))
+        tail = c1 * math.exp(half * d * d) * w * (c2 + w * (c3 + w * (c4 + w * (c5 + w * c6))))
+        return one - tail if d > 0 else tail
+
+    @numba.njit(parallel=True)
+    def run(s: Any, k: Any, t: Any) -> Any:
+        call, put = np.empty_like(s), np.empty_like(s)
+        for i in numba.prange(s.size):
+            root = spread * math.sqrt(t[i])
+            d1 = (math.log(s[i] / k[i]) + rate * t[i]) / root
+            discounted = k[i] * math.exp(dead * t[i])
+            call[i] = s[i] * phi(d1) - discounted * phi(d1 - root)
+            put[i] = call[i] - s[i] + discounted
+        return call, put
+
+    for ours, theirs in zip(run(*host), black_scholes(np, *host), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+    return run
+
+
 def main(parts: list[str]) -> None:
-    for rows in (black_scholes_rows(parts), beside_unfused(SECTION, parts)):
+    for rows in (
+        black_scholes_rows(parts),
+        first_call_rows(SECTION, "cpu") if wanted("first call", parts) else [],
+        beside_unfused(SECTION, parts),
+    ):
         for row in rows:
             print(row.as_json(), flush=True)
 

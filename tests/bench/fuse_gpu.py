@@ -19,6 +19,7 @@ from tests.bench.array_gpu import wanted
 from tests.bench.beside_unfused import beside_unfused
 from tests.bench.device import rate
 from tests.bench.floor import Floor
+from tests.bench.fuse_first import first_call_rows
 from tests.bench.measure import Row, Sample, alternate, call_us, have
 
 SECTION = "fuse-gpu"
@@ -267,6 +268,7 @@ def main(parts: list[str]) -> None:
         sum_rows(parts),
         row_rows(parts, copy),
         call_rows(parts, floor),
+        first_call_rows(SECTION, "cuda") if wanted("first call", parts) else [],
         beside_unfused(SECTION, parts),
     ):
         for row in rows:
