@@ -28,7 +28,20 @@ class Fused(_core.FusedCall):
     def __new__(
         cls, function: Callable[..., Any], kernel_name: str | None = None, *, strict: bool = False
     ) -> Self:
-        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        if isinstance(function, (staticmethod, classmethod, property)):
+            raise TypeError(
+                f"fuse takes a function, not a {type(function).__name__}: put it below that decorator"
+            )
+        if not callable(function):
+            raise TypeError(
+                f"fuse takes a function, not {function!r}: @fuse, or @fuse(kernel_name='...') for a name"
+            )
+        computes_later = (
+            inspect.isgeneratorfunction,
+            inspect.iscoroutinefunction,
+            inspect.isasyncgenfunction,
+        )
+        if any(is_one(function) for is_one in computes_later):
             raise TypeError(
                 f"{_name_of(function)} does not compute when it is called: fuse what it calls instead"
             )
@@ -242,7 +255,7 @@ def fuse(
     until something else needs them, and what nobody sees afterwards is not stored. Results are those of the undecorated
     function, bit by bit. Where the function needs an array's values (`if x > 0`, `float(x)`) it is cut there, with one
     RuntimeWarning for the line; with `strict` that is a FusionError.
-    Raises: TypeError for generators and coroutines.
+    Raises: TypeError for generators, coroutines and what is no function.
     Source: CuPy, `cupy.fuse`.
     """
     if function is not None:
