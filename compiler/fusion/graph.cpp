@@ -170,7 +170,7 @@ bool can_be_step(const ElementwiseSpec& spec, const Signature& signature) {
     const BodyFacts& facts = spec.facts;
     return spec.loop_prep.empty() && spec.after_loop.empty() && spec.preamble.empty() &&
            spec.options.empty() && !facts.leaves_early && !facts.uses_n && !facts.uses_ind &&
-           !facts.uses_i && plain_params(spec, signature);
+           plain_params(spec, signature);
 }
 
 bool can_be_step(const ReductionSpec& spec, const Signature& signature) {

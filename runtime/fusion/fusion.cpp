@@ -1,22 +1,18 @@
-// Calls are taken while all iterate over one shape or over its rows, and touch each array in one
-// way only.
+// Stretches over several shapes are open at a time: a call joins one, and those whose memory it
+// touches besides run first.
 #include "runtime/fusion/fusion.h"
 
 #include "compiler/base/text.h"
 #include "runtime/array/views.h"
 
 #include <algorithm>
+#include <exception>
+#include <ranges>
 
 namespace quern {
 namespace {
 
-constexpr std::size_t most_values = 512;
-constexpr std::size_t most_axes = 32; // where axes fall into parts
-constexpr std::string_view other_shape = "is over another shape";
-
-Dims shape_of(const RecordedCall& call) {
-    return Dims(std::span(call.shape.extents, static_cast<std::size_t>(call.shape.ndim)));
-}
+constexpr std::size_t most_open = 8;
 
 // Do the axes of a reduction join anything, and does nobody write what it reads?
 bool can_be_recorded(const RecordedCall& call) {
@@ -38,341 +34,50 @@ bool can_be_recorded(const RecordedCall& call) {
     return true;
 }
 
-// What a reduction makes, with the axes that it joins as axes of one element.
-Array with_all_axes(const RecordedCall& call, const Array& made) {
-    if (made.ndim() == call.shape.ndim)
-        return made;
-    Dims extents(static_cast<std::size_t>(call.shape.ndim)), strides(extents);
-    for (int d = 0, kept = 0; d < call.shape.ndim; ++d) {
-        const bool joined = is_reduced(call.reduced, d);
-        extents[d] = joined ? 1 : made.shape()[kept];
-        strides[d] = joined ? 0 : made.strides()[kept++];
-    }
-    return Array(made.buffer(), made.address(), made.dtype(), extents, strides, made.writable());
-}
-
-// The parts of the stretch's axes that a reduction joins. nullopt: they come in another order than
-// the call has them, and of equals another one is the first.
-std::optional<std::uint64_t> joined_by(const RecordedCall& call, const Alignment& alignment) {
-    std::uint64_t joined = 0;
-    Alignment::Axis last;
-    for (std::size_t k = 0; call.reduction != nullptr && k < alignment.axes.size(); ++k) {
-        const Alignment::Axis& axis = alignment.axes[k];
-        if (axis.of < 0 || !is_reduced(call.reduced, axis.of))
-            continue;
-        if (axis.of < last.of || (axis.of == last.of && axis.step > last.step) ||
-            alignment.reversed[static_cast<std::size_t>(axis.of)])
-            return std::nullopt;
-        last = axis;
-        joined |= std::uint64_t{1} << k;
-    }
-    return joined;
-}
-
 } // namespace
-
-// A call as one over the stretch's axes.
-struct Fusion::Aligned {
-    Dims extents;
-    std::vector<Array> arrays;
-    ParamArrays pointers{};
-    CallShape shape;
-    RecordedCall call;
-
-    Aligned(const RecordedCall& given, const Alignment& alignment, std::uint64_t joined)
-        : call{given.elementwise, given.reduction, given.signature, given.args,   pointers, shape,
-               given.device,      given.stream,    given.kernel,    given.number, joined} {
-        const auto& params = given.spec().params;
-        const Dims whole = shape_of(given);
-        arrays.reserve(params.size());
-        for (std::size_t k = 0; k < params.size(); ++k)
-            if (given.arrays[k] != nullptr) {
-                const bool joins = given.reduction != nullptr && params[k].output;
-                const Array& array = *given.arrays[k];
-                arrays.push_back(
-                    alignment.seen(joins ? with_all_axes(given, array) : array, whole));
-                pointers[k] = &arrays.back();
-            }
-        extents = alignment.extents();
-        shape.set(extents.data(), extents.size());
-    }
-};
-
-// Through what the stretch made and the call reads or writes: its parameter `through`.
-std::optional<Alignment> Fusion::alignment_of(const RecordedCall& call,
-                                              std::size_t& through) const {
-    const Dims whole = shape_of(call);
-    const auto& params = call.spec().params;
-    for (std::size_t k = 0; k < params.size(); ++k) {
-        if (call.arrays[k] == nullptr || !(call.arrays[k]->shape() == whole))
-            continue;
-        const Array& array = *call.arrays[k];
-        for (auto value = stretch_.values.rbegin(); value != stretch_.values.rend(); ++value) {
-            if (value->facts.given || !may_share_memory(value->array, array))
-                continue;
-            const Array& made = value->array;
-            auto found = align(
-                Array(made.buffer(), made.address(), made.dtype(), stretch_.shape, value->strides),
-                array);
-            if (found && found->axes.size() <= most_axes && fits(*found, call)) {
-                through = k;
-                return found;
-            }
-            break;
-        }
-    }
-    return std::nullopt;
-}
-
-// Does the call iterate over all that the stretch does, or over its rows?
-bool Fusion::fits(const Alignment& alignment, const RecordedCall& call) const {
-    std::size_t part = 0;
-    bool elements = true, rows = call.reduction == nullptr;
-    for (int d = 0; d < stretch_.shape.size(); ++d)
-        for (const std::int64_t extent : alignment.parts[static_cast<std::size_t>(d)]) {
-            const bool has = alignment.axes[part++].of >= 0;
-            if (extent == 1)
-                continue;
-            elements = elements && has;
-            rows = rows && stretch_.reduced && has != is_reduced(*stretch_.reduced, d);
-        }
-    return elements || rows;
-}
-
-// Kernels that hold rows want them in memory as what they were made for: all arrays with their axes
-// in one order, and a row one axis for all.
-bool Fusion::keeps_rows(const Alignment& alignment, const Aligned& aligned,
-                        std::size_t through) const {
-    if (!stretch_.reduced)
-        return true;
-    const Dims &model = aligned.pointers[through]->strides(), &extents = aligned.extents;
-    const auto is_longer = [](const Dims& strides, int a, int b) {
-        return strides[b] != 0 && std::abs(strides[a]) > std::abs(strides[b]);
-    };
-    for (const Array& array : aligned.arrays) {
-        const Dims& strides = array.strides();
-        for (int a = 0; a < extents.size(); ++a)
-            for (int b = 0; b < extents.size(); ++b)
-                if (strides[a] != 0 && is_longer(model, a, b) && is_longer(strides, b, a))
-                    return false;
-        int part = 0;
-        for (int d = 0; d < stretch_.shape.size(); ++d) {
-            const int count = static_cast<int>(alignment.parts[static_cast<std::size_t>(d)].size());
-            for (int k = part; is_reduced(*stretch_.reduced, d) && k + 1 < part + count; ++k)
-                if (strides[k] != strides[k + 1] * extents[k + 1])
-                    return false;
-            part += count;
-        }
-    }
-    return true;
-}
-
-Fusion::Over Fusion::over(const RecordedCall& call, std::span<const std::int64_t> shape) const {
-    const Dims& whole = stretch_.shape;
-    if (std::ranges::equal(shape, whole.span()))
-        return Over::elements;
-    const std::optional<std::uint64_t> reduced =
-        call.reduction != nullptr ? std::optional(call.reduced) : stretch_.reduced;
-    if (!reduced)
-        return Over::neither;
-    std::vector<std::int64_t> kept, ones;
-    for (int d = 0; d < whole.size(); ++d) {
-        ones.push_back(is_reduced(*reduced, d) ? 1 : whole[d]);
-        if (!is_reduced(*reduced, d))
-            kept.push_back(whole[d]);
-    }
-    return std::ranges::equal(shape, ones) || std::ranges::equal(shape, kept) ? Over::rows
-                                                                              : Over::neither;
-}
-
-// An array that is broadcast to `ndim` axes, which are those of the stretch or its kept ones.
-Dims Fusion::strides_of(const Array& array, Over over, int ndim) const {
-    const bool kept = over == Over::rows && ndim != stretch_.shape.size();
-    Dims strides(static_cast<std::size_t>(stretch_.shape.size()));
-    for (int d = 0; d < array.ndim(); ++d) {
-        const int axis = ndim - array.ndim() + d;
-        if (array.shape()[d] != 1)
-            strides[kept ? static_cast<int>(stretch_.kept_axes[static_cast<std::size_t>(axis)])
-                         : axis] = array.strides()[d];
-    }
-    return strides;
-}
-
-std::string_view Fusion::why_not(const RecordedCall& call) const {
-    if (steps_.empty())
-        return {};
-    const auto& params = call.spec().params;
-    const std::span shape(call.shape.extents, static_cast<std::size_t>(call.shape.ndim));
-    const Over space = over(call, shape);
-    const bool joins = call.reduction != nullptr;
-    if (stretch_.device != &call.device || stretch_.stream != call.stream)
-        return "runs on another device or stream";
-    if (stretch_.values.size() + params.size() > most_values)
-        return "would be one call too many for a kernel";
-    if (space == Over::neither || (joins && space != Over::elements))
-        return other_shape;
-    if (joins && stretch_.reduced && *stretch_.reduced != call.reduced)
-        return "reduces other axes";
-    if (joins && !stretch_.reduced && writes_over())
-        return "reduces, and memory was written over";
-    for (std::size_t k = 0; k < params.size(); ++k) {
-        if (call.arrays[k] == nullptr)
-            continue;
-        const Array& array = *call.arrays[k];
-        const bool output = params[k].output;
-        const Dims strides = joins && output ? Dims() : strides_of(array, space, call.shape.ndim);
-        for (const StretchValue& value : stretch_.values) {
-            if (value.facts.scalar || (value.facts.given && !output) ||
-                !may_share_memory(value.array, array))
-                continue;
-            // Where there are several kernels, memory is written once.
-            if (output && (joins || stretch_.reduced))
-                return "writes memory that reductions before it read";
-            if (value.array.address() != array.address() || value.facts.dtype != array.dtype() ||
-                !(value.strides == strides))
-                return "looks at other elements of memory that is written";
-        }
-    }
-    return {};
-}
-
-// A kernel that makes a value again must not find its inputs overwritten.
-bool Fusion::writes_over() const {
-    const auto& values = stretch_.values;
-    for (std::size_t k = 0; k < values.size(); ++k)
-        for (std::size_t before = 0; !values[k].facts.given && before < k; ++before)
-            if (!values[before].facts.scalar &&
-                may_share_memory(values[before].array, values[k].array))
-                return true;
-    return false;
-}
-
-void Fusion::begin(const RecordedCall& call) {
-    if (steps_.empty()) {
-        stretch_.shape = shape_of(call);
-        stretch_.device = &call.device;
-        stretch_.stream = call.stream;
-        stretch_.reduce(std::nullopt);
-    }
-    if (call.reduction != nullptr && !stretch_.reduced)
-        stretch_.reduce(call.reduced);
-}
-
-int Fusion::latest(const Array& array, const Dims& strides) const {
-    const auto& values = stretch_.values;
-    for (std::size_t k = values.size(); k-- > 0;)
-        if (!values[k].facts.scalar && values[k].array.address() == array.address() &&
-            values[k].facts.dtype == array.dtype() && values[k].strides == strides)
-            return static_cast<int>(k);
-    return no_value;
-}
-
-int Fusion::value_of(const Array& array, Dims strides) {
-    if (const int known = latest(array, strides); known != no_value)
-        return known;
-    stretch_.values.push_back(
-        {array, std::move(strides), {}, {.dtype = array.dtype(), .given = true}});
-    return static_cast<int>(stretch_.values.size()) - 1;
-}
-
-int Fusion::value_of(const Scalar& scalar, DType dtype) {
-    alignas(16) std::byte stored[16];
-    store_scalar(scalar, dtype, stored); // what does not fit is an error of this call
-    stretch_.values.push_back({Array(BufferPtr(), 0, dtype, Dims(), Dims()),
-                               Dims(),
-                               scalar,
-                               {.dtype = dtype, .given = true, .scalar = true}});
-    return static_cast<int>(stretch_.values.size()) - 1;
-}
 
 bool Fusion::take(const RecordedCall& call) {
     if (running_)
         return false;
-    const bool joins = call.reduction != nullptr;
-    if (joins ? !can_be_step(*call.reduction, call.signature) || !can_be_recorded(call)
-              : !can_be_step(*call.elementwise, call.signature)) {
+    if (call.reduction != nullptr
+            ? !can_be_step(*call.reduction, call.signature) || !can_be_recorded(call)
+            : !can_be_step(*call.elementwise, call.signature)) {
+        settle(nullptr);
         note_cut("runs by itself", &call);
         settle();
         return false;
     }
-    const std::string_view why = why_not(call);
-    if (why.empty()) {
-        add(call);
-        return true;
-    }
-    std::size_t through = 0;
-    const auto alignment = alignment_of(call, through);
-    if (const auto joined = alignment ? joined_by(call, *alignment) : std::nullopt) {
-        const Aligned aligned(call, *alignment, *joined);
-        if (keeps_rows(*alignment, aligned, through)) {
-            stretch_.split(alignment->parts);
-            if (why_not(aligned.call).empty()) {
-                add(aligned.call);
-                return true;
-            }
+    const int at = line ? line() : 0;
+    bool joined = false;
+    std::vector<OpenStretch*> touched;
+    for (const auto& stretch : std::views::reverse(open_))
+        if (stretch->touches(call)) {
+            if (!joined && stretch->join(call, at).empty())
+                joined = true;
+            else
+                touched.push_back(stretch.get());
         }
+    for (OpenStretch* stretch : touched) {
+        const std::string_view why = stretch->why_not(call);
+        const Dims shape = stretch->shape();
+        run(*stretch, nullptr);
+        note_cut(why.empty() ? "is part of another kernel" : why, &call, shape);
     }
-    note_cut(why, &call);
-    settle(nullptr);
-    add(call);
+    for (const auto& stretch : std::views::reverse(open_))
+        joined = joined || stretch->join(call, at).empty();
+    if (joined)
+        return true;
+    std::optional<FusedCut> apart; // from what was called before
+    if (notes_.watched && !open_.empty())
+        apart = cut_of(open_.back()->why_not(call), &call, open_.back()->shape());
+    if (open_.size() == most_open)
+        run(*open_.front(), nullptr);
+    open_.push_back(std::make_unique<OpenStretch>(notes_, name_, std::move(apart)));
+    static_cast<void>(open_.back()->join(call, at));
     return true;
 }
 
-void Fusion::add(const RecordedCall& call) {
-    const KernelSpec& spec = call.spec();
-    const bool joins = call.reduction != nullptr;
-    begin(call);
-    const std::span shape(call.shape.extents, static_cast<std::size_t>(call.shape.ndim));
-    const Over space = over(call, shape);
-    const bool per_row = joins || space == Over::rows;
-    GraphStep step{call.elementwise, &call.signature, {},         {}, {}, line ? line() : 0,
-                   per_row,          call.reduction,  call.number};
-    const auto lies = [&](std::size_t k) {
-        const Array& array = *call.arrays[k];
-        return joins && spec.params[k].output ? strides_of(array, Over::rows, array.ndim())
-                                              : strides_of(array, space, call.shape.ndim);
-    };
-    for (std::size_t k = 0; k < spec.params.size(); ++k) {
-        if (!spec.params[k].output)
-            step.inputs.push_back(
-                call.arrays[k] != nullptr
-                    ? value_of(*call.arrays[k], lies(k))
-                    : value_of(call.args[k].scalar, call.signature.params[k].dtype));
-        else
-            step.before.push_back((spec.facts.assigned_first >> k & 1) != 0
-                                      ? no_value
-                                      : value_of(*call.arrays[k], lies(k)));
-    }
-    for (std::size_t k = static_cast<std::size_t>(spec.nin); k < spec.params.size(); ++k) {
-        stretch_.values.push_back(
-            {*call.arrays[k], lies(k), {}, {.dtype = call.arrays[k]->dtype(), .per_row = per_row}});
-        step.outputs.push_back(static_cast<int>(stretch_.values.size()) - 1);
-    }
-    steps_.push_back({std::move(step), call.kernel});
-}
-
-// The last elements of each array, unless nobody but us holds its memory. Of memory that is not
-// ours nobody knows.
-void Fusion::find_wanted() {
-    auto& values = stretch_.values;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-        StretchValue& value = values[k];
-        if (value.facts.given || latest(value.array, value.strides) != static_cast<int>(k))
-            continue;
-        const Buffer* buffer = value.array.buffer().get();
-        const auto is_of_it = [&](const Array& other) { return other.buffer().get() == buffer; };
-        const auto ours = std::ranges::count_if(values, is_of_it, &StretchValue::array) +
-                          std::ranges::count_if(stretch_.places, is_of_it);
-        value.facts.wanted = dynamic_cast<const ForeignBuffer*>(buffer) != nullptr ||
-                             buffer->references() > static_cast<std::uint32_t>(ours);
-    }
-}
-
-// One for a line, and the first of them tells most.
-void Fusion::note_cut(std::string_view why, const RecordedCall* call) {
-    if (!stretch_.watched)
-        return;
-    settle(nullptr);
+FusedCut Fusion::cut_of(std::string_view why, const RecordedCall* call, const Dims& after) const {
     FusedCut cut{line ? line() : 0, {}};
     if (call != nullptr) {
         std::string_view name = call->spec().name;
@@ -382,51 +87,61 @@ void Fusion::note_cut(std::string_view why, const RecordedCall* call) {
     }
     cut.why += why;
     if (why == other_shape)
-        cut.why +=
-            join(": ", format_shape(shape_of(*call)), " after ", format_shape(stretch_.shape));
-    const auto* last =
-        stretch_.events.empty() ? nullptr : std::get_if<FusedCut>(&stretch_.events.back());
-    if (last == nullptr || last->line != cut.line)
-        stretch_.events.emplace_back(std::move(cut));
+        cut.why += join(": ", format_shape(shape_of(*call)), " after ", format_shape(after));
+    return cut;
+}
+
+void Fusion::note_cut(std::string_view why, const RecordedCall* call, const Dims& after) {
+    if (notes_.watched)
+        notes_.add(cut_of(why, call, after));
 }
 
 void Fusion::settle() {
     if (running_)
         return;
-    note_cut("something runs by itself");
-    if (stretch_.trace != nullptr)
-        stretch_.trace->refuse();
     settle(nullptr);
+    note_cut("something runs by itself");
+    if (notes_.trace != nullptr)
+        notes_.trace->refuse();
 }
 
 void Fusion::host_reads() {
     if (running_)
         return;
+    if (notes_.watched)
+        settle(nullptr);
     note_cut("reads values");
-    if (stretch_.trace != nullptr)
-        stretch_.trace->refuse();
+    if (notes_.trace != nullptr)
+        notes_.trace->refuse();
     if (on_read)
         on_read();
 }
 
+// All of them run, whatever one of them throws.
 void Fusion::settle(void (*on_wait)(bool entering)) {
-    if (running_ || steps_.empty())
-        return;
-    struct Scope {
-        Fusion& fusion;
-        explicit Scope(Fusion& of) : fusion(of) { fusion.running_ = true; }
-        ~Scope() {
-            fusion.steps_.clear();
-            fusion.stretch_.values.clear();
-            fusion.running_ = false;
+    std::exception_ptr first;
+    while (!running_ && !open_.empty()) {
+        try {
+            run(*open_.front(), on_wait);
+        } catch (...) {
+            if (!first)
+                first = std::current_exception();
         }
-    } const scope(*this);
-    find_wanted();
-    std::vector<GraphStep> steps;
-    steps.reserve(steps_.size());
-    for (Step& step : steps_)
-        steps.push_back(std::move(step.step));
-    stretch_.run(std::move(steps), on_wait);
+    }
+    if (first)
+        std::rethrow_exception(first);
+}
+
+void Fusion::run(OpenStretch& stretch, void (*on_wait)(bool entering)) {
+    const auto place = std::ranges::find(open_, &stretch, &std::unique_ptr<OpenStretch>::get);
+    const std::unique_ptr<OpenStretch> open = std::move(*place);
+    open_.erase(place);
+    struct Scope {
+        bool& running;
+        explicit Scope(bool& of) : running(of) { running = true; }
+        ~Scope() { running = false; }
+    } const scope(running_);
+    open->run(on_wait);
 }
 
 } // namespace quern

@@ -1,14 +1,12 @@
-// A fused stretch: elementwise calls and reductions of one thread are kept back while they can
-// share kernels. Whatever else happens on a device, or needs what they compute, makes them run
-// first.
+// A fused function while it runs: elementwise calls and reductions of one thread are kept back
+// while they can share kernels. Whatever else happens on a device, or needs what they compute,
+// makes them run first.
 #pragma once
-#include "runtime/fusion/alignment.h"
+#include "runtime/fusion/open_stretch.h"
 #include "runtime/fusion/replay.h"
-#include "runtime/fusion/stretch.h"
-#include "runtime/kernel/recorder.h"
 
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +15,7 @@ namespace quern {
 
 class Fusion final : public Recorder {
   public:
-    explicit Fusion(std::string name) : stretch_(std::move(name)) {}
+    explicit Fusion(std::string name) : name_(std::move(name)) {}
     bool take(const RecordedCall& call) override;
     void settle() override; // for something else that is about to happen
     void settle(void (*on_wait)(bool entering));
@@ -26,38 +24,21 @@ class Fusion final : public Recorder {
     std::function<void()> on_read; // values are about to be brought to the host; may throw
 
     // From now on `trace` is told of every launch, and refuses if anything else happens.
-    void note_in(Trace& trace) { stretch_.trace = &trace; }
+    void note_in(Trace& trace) { notes_.trace = &trace; }
     // From now on every launch is noted, and every cut.
-    void watch() { stretch_.watched = true; }
-    [[nodiscard]] const std::vector<FusedEvent>& events() const noexcept { return stretch_.events; }
+    void watch() { notes_.watched = true; }
+    [[nodiscard]] const std::vector<FusedEvent>& events() const noexcept { return notes_.events; }
 
   private:
-    struct Step {
-        GraphStep step;
-        std::shared_ptr<const void> kernel; // held, so that its spec is there
-    };
-    struct Aligned;
-    enum class Over : std::uint8_t { elements, rows, neither };
-    [[nodiscard]] std::optional<Alignment> alignment_of(const RecordedCall& call,
-                                                        std::size_t& through) const;
-    [[nodiscard]] bool fits(const Alignment& alignment, const RecordedCall& call) const;
-    [[nodiscard]] bool keeps_rows(const Alignment& alignment, const Aligned& aligned,
-                                  std::size_t through) const;
-    [[nodiscard]] Over over(const RecordedCall& call, std::span<const std::int64_t> shape) const;
-    [[nodiscard]] Dims strides_of(const Array& array, Over over, int ndim) const;
-    [[nodiscard]] std::string_view why_not(const RecordedCall& call) const; // empty: it fits
-    void note_cut(std::string_view why, const RecordedCall* call = nullptr);
-    [[nodiscard]] bool writes_over() const; // memory that the stretch knew before
-    void add(const RecordedCall& call);     // which fits
-    void begin(const RecordedCall& call);
-    // Of the elements that lie so in memory; no_value: none is known.
-    [[nodiscard]] int latest(const Array& array, const Dims& strides) const;
-    int value_of(const Array& array, Dims strides);
-    int value_of(const Scalar& scalar, DType dtype);
-    void find_wanted();
+    [[nodiscard]] FusedCut cut_of(std::string_view why, const RecordedCall* call,
+                                  const Dims& after) const;
+    void note_cut(std::string_view why, const RecordedCall* call = nullptr,
+                  const Dims& after = Dims());
+    void run(OpenStretch& stretch, void (*on_wait)(bool entering)); // and it is open no more
 
-    Stretch stretch_;
-    std::vector<Step> steps_;
+    std::string name_;
+    FusionNotes notes_;
+    std::vector<std::unique_ptr<OpenStretch>> open_; // none touches what another one does
     bool running_ = false;
 };
 

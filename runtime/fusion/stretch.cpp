@@ -229,9 +229,9 @@ bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
         call.elements *= shape[static_cast<int>(axis)];
     if (!kernel(args, call, stream, on_wait))
         return false;
-    if (trace != nullptr)
-        trace->note(kernel, args, call, stream);
-    if (watched)
+    if (notes->trace != nullptr)
+        notes->trace->note(kernel, args, call, stream);
+    if (notes->watched)
         note(given, args);
     return true;
 }
@@ -246,7 +246,7 @@ void Stretch::note(const Part& given, std::span<const Argument> args) {
             continue;
         const Array& array = values[static_cast<std::size_t>(part.values[k])].array;
         FusedLaunch::Value& value = noted.values.back();
-        value.place = place_of(array);
+        value.place = notes->place_of(array);
         value.address = array.address();
         value.bytes = bytes_behind(array);
     }
@@ -256,11 +256,17 @@ void Stretch::note(const Part& given, std::span<const Argument> args) {
             (given.kernel->spec().params[k].output ? written : read).push_back(*args[k].array);
     noted.read = bytes_behind_all(read);
     noted.written = bytes_behind_all(written);
-    events.emplace_back(std::move(noted));
+    notes->events.emplace_back(std::move(noted));
+}
+
+void FusionNotes::add(FusedCut cut) {
+    const auto* last = events.empty() ? nullptr : std::get_if<FusedCut>(&events.back());
+    if (last == nullptr || last->line != cut.line)
+        events.emplace_back(std::move(cut));
 }
 
 // Axes of one element tell nothing.
-int Stretch::place_of(const Array& array) {
+int FusionNotes::place_of(const Array& array) {
     const auto squeezed = [](const Array& a) {
         std::vector<std::int64_t> dims;
         for (int d = 0; d < a.ndim(); ++d)

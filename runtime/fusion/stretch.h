@@ -50,24 +50,31 @@ struct StretchValue {
     GraphValue facts;
 };
 
+// Who hears of a function's launches.
+struct FusionNotes {
+    Trace* trace = nullptr;
+    bool watched = false; // then there are events
+    std::vector<FusedEvent> events;
+    std::vector<Array> places; // that events name, held so that no other array is one of them
+    [[nodiscard]] int place_of(const Array& array);
+    void add(FusedCut cut); // one for a line: the first of them tells most
+};
+
 struct Stretch {
-    explicit Stretch(std::string given) : name(std::move(given)) {}
+    Stretch(FusionNotes& told, std::string given) : notes(&told), name(std::move(given)) {}
     void run(std::vector<GraphStep> steps, void (*on_wait)(bool entering));
     void reduce(std::optional<std::uint64_t> axes); // bit d: axis d
     // Each axis becomes as many as it has parts, which are extents, outermost first.
     void split(const std::vector<std::vector<std::int64_t>>& parts);
 
-    std::string name;
+    FusionNotes* notes;
+    std::string name; // of its kernels
     std::vector<StretchValue> values;
     Dims shape;
     std::optional<std::uint64_t> reduced; // bit d: axis d is, by the stretch's reductions
     std::vector<std::int64_t> all_axes, kept_axes, reduced_axes;
     Device* device = nullptr;
     CUstream stream = nullptr;
-    Trace* trace = nullptr; // is told of launches
-    bool watched = false;
-    std::vector<FusedEvent> events;
-    std::vector<Array> places; // that events name, held so that no other array is one of them
 
     struct Part; // of a graph, and its kernel
 
@@ -76,7 +83,6 @@ struct Stretch {
     bool run_part(const Part& part, void (*on_wait)(bool entering));
     bool launch(const Part& part, void (*on_wait)(bool entering));
     void note(const Part& part, std::span<const Argument> args);
-    [[nodiscard]] int place_of(const Array& array);
     [[nodiscard]] Array seen(const StretchValue& value, bool by_rows) const;
 };
 

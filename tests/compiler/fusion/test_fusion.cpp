@@ -143,9 +143,17 @@ TEST(Merge, TakesPlainKernelsAlone) {
     };
     EXPECT_TRUE(fits("T x", "T y", "y = x"));
     EXPECT_FALSE(fits("raw T x", "float32 y", "y = x[0]"));
-    EXPECT_FALSE(fits("T x", "T y", "y = x + i"));
+    EXPECT_TRUE(fits("T x", "T y", "y = x + i"));
+    EXPECT_FALSE(fits("T x", "T y", "y = x + _ind[0]"));
     EXPECT_FALSE(fits("T x", "T y", "y = x / n"));
     EXPECT_FALSE(fits("T x", "T y", "if (x < 0) return; y = x"));
+}
+
+TEST(Merge, CountsTheElementsOfTheWhole) {
+    const Op ramp("T x", "T y", "y = x + i", "ramp"), twice("T x", "T y", "y = x + x", "twice");
+    const FusionGraph graph{{array, made, wanted}, {step(ramp, {0}, {1}), step(twice, {1}, {2})}};
+    ASSERT_EQ(complaint_about(graph), "");
+    EXPECT_TRUE(merge(graph, "k").spec.facts.uses_i);
 }
 
 } // namespace
