@@ -234,6 +234,7 @@ bool OpenStretch::writes_over() const {
 
 void OpenStretch::begin(const RecordedCall& call) {
     if (steps_.empty()) {
+        stretch_.values.clear(); // of a call that failed
         stretch_.shape = shape_of(call);
         stretch_.device = &call.device;
         stretch_.stream = call.stream;

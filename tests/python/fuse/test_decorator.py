@@ -1,5 +1,6 @@
 """What `fuse` takes, how many kernels it makes, and what it says where it cannot."""
 
+import contextlib
 import gc
 from typing import Any
 
@@ -222,6 +223,19 @@ def test_errors_come_from_the_call_that_makes_them(device):
     with pytest.raises(ValueError, match="broadcast"):
         wrong(a)
     assert np.array_equal(a.get(), np.arange(5) + 3)  # what came before the error has happened
+
+
+def test_a_first_call_that_fails_leaves_nothing(device):
+    @quern.fuse
+    def wrong(b):
+        with contextlib.suppress(OverflowError):
+            b + 1000
+        c = b[:4].reshape(2, 2) + 2
+        return c.ravel() * 3
+
+    a = quern.arange(5, dtype=np.uint8)
+    for _ in range(3):
+        assert np.array_equal(wrong(a).get(), np.arange(2, 6) * 3)
 
 
 def test_generators_are_refused():
