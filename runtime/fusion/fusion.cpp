@@ -48,21 +48,26 @@ bool Fusion::take(const RecordedCall& call) {
         return false;
     }
     const int at = line ? line() : 0;
-    bool joined = false;
+    // Of those that it touches it joins the newest that it can; the others run before it is taken.
     std::vector<OpenStretch*> touched;
     for (const auto& stretch : std::views::reverse(open_))
-        if (stretch->touches(call)) {
-            if (!joined && stretch->join(call, at).empty())
-                joined = true;
-            else
-                touched.push_back(stretch.get());
-        }
-    for (OpenStretch* stretch : touched) {
-        const std::string_view why = stretch->why_not(call);
-        const Dims shape = stretch->shape();
-        run(*stretch, nullptr);
+        if (stretch->touches(call))
+            touched.push_back(stretch.get());
+    auto own = std::ranges::find_if(touched, [&](auto* s) { return s->why_not(call).empty(); });
+    if (own == touched.end())
+        own = touched.begin();
+    const auto close = [&](OpenStretch& stretch) {
+        const std::string_view why = stretch.why_not(call);
+        const Dims shape = stretch.shape();
+        run(stretch, nullptr);
         note_cut(why.empty() ? "is part of another kernel" : why, &call, shape);
-    }
+    };
+    for (auto other = touched.begin(); other != touched.end(); ++other)
+        if (other != own)
+            close(**other);
+    bool joined = own != touched.end() && (*own)->join(call, at).empty();
+    if (own != touched.end() && !joined)
+        close(**own);
     for (const auto& stretch : std::views::reverse(open_))
         joined = joined || stretch->join(call, at).empty();
     if (joined)

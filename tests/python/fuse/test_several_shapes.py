@@ -144,3 +144,21 @@ def test_a_failing_kernel_does_not_lose_the_others(device: quern.Device) -> None
         both(a, b)
     np.testing.assert_array_equal(b.get(), np.full(7, 2.0))
     np.testing.assert_array_equal((a * 2).get(), np.full((4, 5), 2.0))
+
+
+def test_what_a_failing_kernel_makes_is_not_used(device: quern.Device) -> None:
+    """A call that reads it fails as a whole: what it would have written in place stays."""
+    broken = quern.ElementwiseKernel("T x", "T y", "y = no_such_function(x)", "broken")
+    a, b = quern.ones((4, 5)), quern.ones(5)
+
+    @quern.fuse(strict=True)
+    def both(a: Any, b: Any) -> Any:
+        a += 1
+        worse = broken(b)
+        try:
+            a += worse
+        except quern.CompileError:
+            a += 10
+        return a
+
+    np.testing.assert_array_equal(both(a, b).get(), np.full((4, 5), 12.0))
