@@ -154,15 +154,16 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         }
         return place < 0 ? end : k - width + place;
     }
-    // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end.
+    // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end. Where elements come
+    // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
-        const int lanes = width * step, block = 64;
+        const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = pack < 1024 ? 4096 / pack : 4;
         const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
         if (last - first < width) return first;
-        while (from < last) {
-            if (settled(join)) return stop;
+        long long held = stop, held_end = stop; // the block of best.value, whose place is not known yet
+        while (from < last && !settled(join)) {
             if (last - from < width) from = last - width;
             const long long whole = (last - from) / width, end = from + (whole < block ? whole : block) * width;
             T top[lanes]; // NaN stays
@@ -171,21 +172,31 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
                 QUERN_INDEPENDENT
                 for (int l = 0; l < lanes; ++l) top[l] = the_best(top[l], dense(k * step + l).value);
             }
-            T tops[width];
-            for (int l = 0; l < width; ++l) tops[l] = top[l * step];
-            const T most = fold_lanes<width>(tops, the_best);
-            const bool odd = is_nan(most);
-            if (odd || best.index == P::nowhere() || better(most, best.value, join) || (!rising && same(most, best.value))) {
-                const long long at = odd ? end : falls ? last_of<width>(dense, from, end, most) : first_of<width>(dense, from, end, most);
-                const P found = at < end ? dense(at * step) : P();
-                if (found.index != P::nowhere()) best = join(best, found);
-                else // which of them is NaN, or which has a place
-                    QUERN_PLAIN
-                    for (long long k = from; k < end; ++k) best = join(best, dense(k * step));
+            const bool unknown = best.index == P::nowhere() && held == stop;
+            bool news = unknown | !rising;
+            if (!news)
+                for (int l = 0; l < width; ++l) news |= is_nan(top[l * step]) | better(top[l * step], best.value, join);
+            if (news) {
+                T tops[width];
+                for (int l = 0; l < width; ++l) tops[l] = top[l * step];
+                const T most = fold_lanes<width>(tops, the_best);
+                const bool odd = is_nan(most), wins = better(most, best.value, join);
+                if (rising && wins && !odd) {
+                    held = from, held_end = end, best.value = most;
+                } else if (odd || unknown || wins || same(most, best.value)) {
+                    const long long at = odd ? end : falls ? last_of<width>(dense, from, end, most) : first_of<width>(dense, from, end, most);
+                    const P found = at < end ? dense(at * step) : P();
+                    if (found.index != P::nowhere()) best = join(best, found);
+                    else // which of them is NaN, or which has a place
+                        QUERN_PLAIN
+                        for (long long k = from; k < end; ++k) best = join(best, dense(k * step));
+                    held = stop; // NaN beats it
+                }
             }
             from = end;
         }
-        return from;
+        if (held < stop) best = dense(first_of<width>(dense, held, held_end, best.value) * step);
+        return from < last ? stop : from;
     }
 };
 
