@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 namespace quern {
 
@@ -12,6 +13,13 @@ bool starts_with_any(const std::vector<std::string>& identifiers,
         return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) {
             return identifier.starts_with(beginning);
         });
+    });
+}
+
+static bool names_any(const std::vector<std::string>& identifiers,
+                      std::span<const std::string_view> names) {
+    return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+        return std::binary_search(identifiers.begin(), identifiers.end(), name);
     });
 }
 
@@ -61,7 +69,11 @@ std::vector<std::string> kernel_pieces(const KernelSpec& spec, const Signature& 
     add("quern/atomic.cuh", starts_with_any(identifiers, {"atomic"}));
     add("quern/index.cuh", starts_with_any(identifiers, {"IndexFault"}));
     add("quern/convert.cuh", starts_with_any(identifiers, {"convert"}));
-    add("quern/ufunc.cuh", starts_with_any(identifiers, {"ufunc"}));
+    if (starts_with_any(identifiers, {"ufunc"}))
+        pieces.emplace_back(spec.facts.mentions_complex || has_dtype("quern/complex.cuh") ||
+                                    names_any(identifiers, long_ufuncs)
+                                ? "quern/ufunc.cuh"
+                                : "quern/ufunc_plain.cuh");
     add("quern/narrow.cuh", starts_with_any(identifiers, {"narrow"}));
     add("quern/bessel.cuh", starts_with_any(identifiers, {"bessel"}));
     add("quern/reduce_ops.cuh", starts_with_any(identifiers, {"quern_value"}));

@@ -4,6 +4,7 @@
 #include "compiler/codegen/writer.h"
 #include "compiler/resolve/signature.h"
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -25,6 +26,13 @@ inline constexpr std::string_view preamble_label = "preamble";
 
 [[nodiscard]] bool starts_with_any(const std::vector<std::string>& identifiers,
                                    std::initializer_list<std::string_view> beginnings);
+
+// Functions of quern::ufunc that ufunc.cuh has and ufunc_plain.cuh has not, sorted.
+inline constexpr std::array<std::string_view, 24> long_ufuncs{
+    "acosh",  "arctan2",      "asinh",       "atanh",     "bitwise_count", "cosh",
+    "divmod", "floor_divide", "fmod",        "frexp",     "gcd",           "hypot",
+    "lcm",    "ldexp",        "left_shift",  "logaddexp", "logaddexp2",    "nextafter",
+    "power",  "remainder",    "right_shift", "sinh",      "spacing",       "tan"};
 
 // "q_", or longer: what no text of the user's begins with.
 [[nodiscard]] std::string own_prefix(const KernelSpec& spec);

@@ -1,9 +1,8 @@
 // The scalar functions of NumPy's ufuncs, where CUDA's operators and functions of that name do something else: signs of
 // integer division, shifts beyond the width, NaN, signed zeros, and float functions that CUDA rounds by more than 2 ulp.
 #pragma once
-#include "quern/convert.cuh"
+#include "quern/ufunc_plain.cuh"
 #include "quern/division.cuh"
-#include "quern/order.cuh"
 #include "quern/near_logs.cuh"
 #include "quern/near_turns.cuh"
 #ifdef __QUERN_HOST__
@@ -14,17 +13,6 @@
 
 namespace quern {
 namespace ufunc {
-
-using quern::is_nan;
-using quern::maximum;
-using quern::minimum;
-
-template <class T> struct Integer { static const bool is_signed = T(-1) < T(1); };
-template <class T> __device__ inline T wrapped_minus(T a) { return static_cast<T>(0ull - static_cast<unsigned long long>(a)); }
-// The magnitude of the least integer is what it wraps to; as an unsigned number it is right.
-template <class T> __device__ inline unsigned long long magnitude(T a) {
-    return a < T(1) && a != T(0) ? 0ull - static_cast<unsigned long long>(a) : static_cast<unsigned long long>(a);
-}
 
 // Division of integers: 0 by 0.
 #ifdef __QUERN_HOST__
@@ -145,61 +133,8 @@ template <class T> __device__ inline T lcm(T a, T b) {
     const unsigned long long x = magnitude(a), y = magnitude(b), divisor = common_divisor(a, b);
     return static_cast<T>(divisor == 0 ? 0 : x / divisor * y);
 }
-template <class T> __device__ inline T invert(T a) { return static_cast<T>(~a); }
-__device__ inline bool invert(bool a) { return !a; }
 template <class T> __device__ inline unsigned char bitwise_count(T a) { return static_cast<unsigned char>(__popcll(magnitude(a))); }
 
-// What has overloads for integers (and bool), floats and complex numbers. Integers:
-template <class T> __device__ inline double divide(T a, T b) { return static_cast<double>(a) / static_cast<double>(b); }
-template <class T> __device__ inline T absolute(T a) { return a < T(0) ? wrapped_minus(a) : a; }
-__device__ inline bool absolute(bool a) { return a; }
-template <class T> __device__ inline T sign(T a) { return static_cast<T>((a > T(0)) - (a < T(0))); }
-template <class T> __device__ inline T reciprocal(T a) { // of 0, what NumPy's cast of infinity leaves
-    if (a == T(0)) return Integer<T>::is_signed && sizeof(T) > 2 ? static_cast<T>(1ull << (8 * sizeof(T) - 1)) : T(0);
-    return convert<T>(1.0 / static_cast<double>(a));
-}
-template <class T> __device__ inline T conjugate(T a) { return a; }
-template <class T> __device__ inline T floor(T a) { return a; }
-template <class T> __device__ inline T ceil(T a) { return a; }
-template <class T> __device__ inline T trunc(T a) { return a; }
-template <class T> __device__ inline bool is_infinite(T) { return false; }
-template <class T> __device__ inline bool is_finite(T) { return true; }
-template <class T> __device__ inline T fmax(const T& a, const T& b) { return is_nan(b) || !(above(b, a) || is_nan(a)) ? a : b; }
-template <class T> __device__ inline T fmin(const T& a, const T& b) { return is_nan(b) || !(above(a, b) || is_nan(a)) ? a : b; }
-template <class T> __device__ inline bool equal(const T& a, const T& b) { return a == b; }
-template <class T> __device__ inline bool less(const T& a, const T& b) { return a < b; }
-template <class T> __device__ inline bool less_equal(const T& a, const T& b) { return a <= b; }
-#define QUERN_MIXED_SIGNS(name, op, negative)                                                                              \
-    __device__ inline bool name(long long a, unsigned long long b) {                                                       \
-        return a < 0 ? negative : static_cast<unsigned long long>(a) op b;                                                 \
-    }
-QUERN_MIXED_SIGNS(equal, ==, false) QUERN_MIXED_SIGNS(less, <, true) QUERN_MIXED_SIGNS(less_equal, <=, true)
-#undef QUERN_MIXED_SIGNS
-__device__ inline bool equal(unsigned long long a, long long b) { return equal(b, a); }
-__device__ inline bool less(unsigned long long a, long long b) { return !less_equal(b, a); }
-__device__ inline bool less_equal(unsigned long long a, long long b) { return !less(b, a); }
-
-// Floats.
-#define QUERN_OF_FLOATS(F)                                                                                                 \
-    __device__ inline F divide(F a, F b) { return a / b; }                                                                 \
-    __device__ inline F fmax(F a, F b) { return a != a ? b : b > a ? b : a; }                                              \
-    __device__ inline F fmin(F a, F b) { return a != a ? b : b < a ? b : a; }                                              \
-    __device__ inline F absolute(F a) { return ::fabs(a); }                                                                \
-    __device__ inline F sign(F a) { return a > 0 ? F(1) : a < 0 ? F(-1) : a == 0 ? F(0) : a; }                             \
-    __device__ inline F reciprocal(F a) { return F(1) / a; }                                                               \
-    __device__ inline F floor(F a) { return ::floor(a); }                                                                  \
-    __device__ inline F ceil(F a) { return ::ceil(a); }                                                                    \
-    __device__ inline F trunc(F a) { return ::trunc(a); }                                                                  \
-    __device__ inline F rint(F a) { return ::rint(a); }                                                                    \
-    __device__ inline bool is_infinite(F a) { return ::isinf(a); }                                                         \
-    __device__ inline bool is_finite(F a) { return ::isfinite(a); }                                                        \
-    __device__ inline F heaviside(F a, F b) { return a != a ? a : a == 0 ? b : a < 0 ? F(0) : F(1); }                      \
-    __device__ inline void modf(F a, F& r, F& s) {                                                                         \
-        s = ::trunc(a);                                                                                                    \
-        r = ::copysign(::isinf(a) ? F(0) : a - s, a);                                                                      \
-    }                                                                                                                      \
-    __device__ inline F degrees(F a) { return a * (F(180) / F(3.141592653589793238462643383279502884)); }                  \
-    __device__ inline F radians(F a) { return a * (F(3.141592653589793238462643383279502884) / F(180)); }
 #ifdef __QUERN_HOST__
 #define QUERN_BITS near
 #else
@@ -217,9 +152,6 @@ template <class F> __device__ inline F spacing(F a) {
 template <class F> __device__ inline F nextafter(F a, F b) { return ::nextafter(a, b); }
 } // namespace bits
 #endif
-QUERN_OF_FLOATS(float)
-QUERN_OF_FLOATS(double)
-#undef QUERN_OF_FLOATS
 // Templates, so that only what a kernel asks for takes the compiler's time.
 template <class F> __device__ inline F ldexp(F a, int b) { return QUERN_BITS::ldexp(a, b); }
 template <class F> __device__ inline F ldexp(F a, long long b) {
@@ -257,26 +189,18 @@ QUERN_NEAR(sin) QUERN_NEAR(cos) QUERN_NEAR(tan) QUERN_NEAR(asin) QUERN_NEAR(acos
 QUERN_NEAR(asinh) QUERN_NEAR(acosh) QUERN_NEAR(atanh) QUERN_NEAR(cbrt) QUERN_NEAR(log) QUERN_NEAR(log10)
 #undef QUERN_NEAR
 QUERN_IN_FLOAT(sinh, sinh) QUERN_IN_DOUBLE(sinh, quern::near::sinh)
-QUERN_IN_FLOAT(log2, quern::near::log2) QUERN_IN_DOUBLE(log2, log2)
+QUERN_IN_FLOAT(log2, quern::near::log2) QUERN_IN_DOUBLE(log2, log2) QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
 template <class T> __device__ inline T arctan2(T a, T b) { return near::atan2(a, b); }
 #else
-QUERN_IN_FLOAT(exp, exp) QUERN_IN_FLOAT(expm1, expm1) QUERN_IN_FLOAT(asin, asin) QUERN_IN_FLOAT(acos, acos)
-QUERN_IN_FLOAT(log, log) QUERN_IN_FLOAT(log10, log10) QUERN_IN_FLOAT(sin, sin) QUERN_IN_FLOAT(cos, cos)
 QUERN_IN_FLOAT(cosh, quern::near::cosh) QUERN_IN_FLOAT(sinh, quern::near::sinh) QUERN_IN_FLOAT(tan, quern::near::tan)
 QUERN_IN_FLOAT(asinh, quern::near::asinh) QUERN_IN_FLOAT(acosh, quern::near::acosh) QUERN_IN_FLOAT(atanh, quern::near::atanh)
-QUERN_IN_DOUBLE(exp, exp) QUERN_IN_DOUBLE(expm1, expm1) QUERN_IN_DOUBLE(asin, asin) QUERN_IN_DOUBLE(cosh, cosh)
-QUERN_IN_DOUBLE(sin, sin) QUERN_IN_DOUBLE(cos, cos) QUERN_IN_DOUBLE(acos, acos)
-QUERN_IN_DOUBLE(tan, quern::near::tan) QUERN_IN_DOUBLE(asinh, quern::near::asinh)
-QUERN_IN_DOUBLE(acosh, quern::near::acosh) QUERN_IN_DOUBLE(atanh, quern::near::atanh)
-QUERN_IN_FLOAT(exp2, exp2) QUERN_IN_DOUBLE(exp2, exp2) QUERN_IN_FLOAT(cbrt, cbrt) QUERN_IN_DOUBLE(cbrt, cbrt)
-QUERN_IN_FLOAT(tanh, tanh) QUERN_IN_DOUBLE(tanh, tanh) QUERN_IN_DOUBLE(log, log) QUERN_IN_DOUBLE(log10, log10)
+QUERN_IN_DOUBLE(cosh, cosh) QUERN_IN_DOUBLE(sinh, sinh) QUERN_IN_DOUBLE(tan, quern::near::tan)
+QUERN_IN_DOUBLE(asinh, quern::near::asinh) QUERN_IN_DOUBLE(acosh, quern::near::acosh) QUERN_IN_DOUBLE(atanh, quern::near::atanh)
 __device__ inline float arctan2(float a, float b) { return near::atan2(a, b); }
 __device__ inline float power(float a, float b) { return near::power(a, b); }
 __device__ inline double arctan2(double a, double b) { return ::atan2(a, b); }
 __device__ inline double power(double a, double b) { return ::pow(a, b); }
-QUERN_IN_DOUBLE(sinh, sinh) QUERN_IN_FLOAT(log2, log2) QUERN_IN_DOUBLE(log2, log2)
 #endif
-QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
 #undef QUERN_IN_DOUBLE
 #undef QUERN_IN_FLOAT
 // CUDA's is infinite or NaN near the ends of double's range. Scaled by powers of two the squares stay within it.

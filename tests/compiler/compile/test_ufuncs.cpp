@@ -3,10 +3,15 @@
 #include "compiler/base/error.h"
 #include "compiler/base/library.h"
 #include "compiler/base/text.h"
+#include "compiler/codegen/parts.h"
 #include "compiler/compile.h"
+#include "compiler/prelude/prelude.h"
 #include "tests/private_cache.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
 
 namespace quern {
 namespace {
@@ -23,6 +28,32 @@ constexpr std::string_view pieces = R"(
 #include "quern/ufunc.cuh"
 #include "quern/narrow.cuh"
 )";
+
+// The short file has all that kernels ask it for: every name of the table that it lacks is known to
+// be long.
+TEST(Ufuncs, ShortAndLongFilesHaveThemAll) {
+    const std::string plain(prelude_piece("quern/ufunc_plain.cuh").text),
+        whole(prelude_piece("quern/ufunc.cuh").text);
+    const auto has = [](const std::string& text, const std::string& name) {
+        return std::regex_search(
+            text, std::regex(join("( ", name, "\\(|(NEAR|CUDA|FLOAT|SIGNS)\\(", name, "\\b)")));
+    };
+    constexpr std::string_view space = "quern::ufunc::";
+    for (const UfuncRow& ufunc : ufunc_table) {
+        const std::string_view text = ufunc.expression;
+        for (std::size_t at = 0; (at = text.find(space, at)) != text.npos;) {
+            at += space.size();
+            const std::string name(text.substr(at, text.find('(', at) - at));
+            const bool is_long = std::ranges::binary_search(long_ufuncs, name);
+            if (is_long)
+                EXPECT_TRUE(has(whole, name)) << name;
+            else
+                EXPECT_TRUE(has(plain, name) || name.starts_with("is_nan") || name == "maximum" ||
+                            name == "minimum")
+                    << name;
+        }
+    }
+}
 
 // The body of a kernel as a function of its parameters.
 std::string function_of(const ElementwiseSpec& spec, int number) {
