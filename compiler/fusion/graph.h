@@ -59,8 +59,8 @@ struct FusionGraph {
 // The first rule that the graph breaks, in words; empty if none.
 [[nodiscard]] std::string complaint_about(const FusionGraph& graph);
 
-// Can the kernel be a step? Not with raw arrays, places, structures, code around its loop, or a body
-// that may leave it. One that uses `i` can where nothing is reduced.
+// Can the kernel be a step? Not with raw arrays, places, structures, code around its loop, or a
+// body that may leave it. One that uses `i` can where nothing is reduced.
 [[nodiscard]] bool can_be_step(const ElementwiseSpec& spec, const Signature& signature);
 // Not with raw arrays or structures either, or expressions that look at other places than `_J`.
 [[nodiscard]] bool can_be_step(const ReductionSpec& spec, const Signature& signature);
