@@ -32,8 +32,11 @@ std::string ElementwiseEmitter::emit() {
 }
 
 void ElementwiseEmitter::head() {
-    write_head(out_, "elementwise", spec_, signature_, describe(layout_),
-               kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits)));
+    std::vector<std::string> pieces =
+        kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits));
+    if (layout_.swift)
+        pieces.emplace_back("quern/swift.cuh");
+    write_head(out_, "elementwise", spec_, signature_, describe(layout_), std::move(pieces));
 }
 
 void ElementwiseEmitter::nest_struct() {
@@ -91,14 +94,14 @@ void ElementwiseEmitter::kernel_head() {
                   ";");
 }
 
-// The user's body, its variables already in scope.
-void ElementwiseEmitter::body(const std::string& position) {
+// The user's body, or a form of it, its variables already in scope.
+void ElementwiseEmitter::body(const std::string& position, const std::string& operation) {
     if (spec_.facts.uses_i || spec_.facts.uses_ind)
         out_.line("const ptrdiff_t i = ", position, ";");
     if (spec_.facts.uses_ind)
         out_.line("_ind.set(i);");
     out_.open();
-    out_.user(operation_label, spec_.operation, ";");
+    out_.user(operation_label, operation, ";");
     out_.close();
 }
 

@@ -131,7 +131,9 @@ class ElementwiseEmitter {
     void locate_tile(int extent);
     [[nodiscard]] std::string tile_element(const OperandRef& ref, const std::string& start,
                                            const std::string& q, const std::string& p) const;
-    void body(const std::string& position);
+    void body(const std::string& position) { body(position, spec_.operation); }
+    void body(const std::string& position, const std::string& operation);
+    void turns_loop();
     void vector_loop();
     void single_loop();
     void scattered_loop();

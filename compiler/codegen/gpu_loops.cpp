@@ -6,10 +6,21 @@
 
 namespace quern {
 
+// A block's share of the steps, as wide as it is.
+void ElementwiseEmitter::turns_loop() {
+    out_.line("const ", index_, " ", own("past"), " = static_cast<", index_, ">(blockIdx.x + 1) * ",
+              nest("share"), ", ", own("stop"), " = ", own("past"), " < ", nest("steps"), " ? ",
+              own("past"), " : ", nest("steps"), ";");
+    out_.line("#pragma unroll 1");
+    out_.open("for (", index_, " ", own("step"), " = static_cast<", index_, ">(blockIdx.x) * ",
+              nest("share"), " + threadIdx.x; ", own("step"), " < ", own("stop"), "; ", own("step"),
+              " += blockDim.x)");
+}
+
 // Neighbouring elements of a row, in packs.
 void ElementwiseEmitter::vector_loop() {
     const int inner = layout_.ndim - 1, lanes = layout_.lanes;
-    grid_loop(nest("steps"));
+    layout_.swift ? turns_loop() : grid_loop(nest("steps"));
     std::string column = own("step");
     if (inner > 0) {
         out_.line("const ", index_, " ", own("row"), " = ", nest("by_row"), ".divide(", own("step"),
@@ -40,43 +51,79 @@ void ElementwiseEmitter::vector_loop() {
         out_.line("quern::Pack<", type(ref), ", ", lanes, "> ", own(join("pack_", param(ref).name)),
                   ";");
     }
-    for (const OperandRef& ref : operands_)
-        if (access(ref) != Access::repeated && loaded(ref))
-            out_.line(own(join("pack_", param(ref).name)), ".load(",
-                      own(join("at_", param(ref).name)), ", ", own("begin"), ", ", own("end"),
-                      ");");
-    out_.open_unrolled(own("lane"), lanes);
     // What lies past the ends is computed as well where that does no harm: asking takes longer.
     const bool asks =
         !spec_.total || std::any_of(operands_.begin(), operands_.end(),
                                     [&](const OperandRef& ref) { return param(ref).place; });
-    if (asks)
-        out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ", own("end"),
-                  ")");
-    for (const OperandRef& ref : operands_) {
-        const std::string at = own(join("at_", param(ref).name)),
-                          position = join(own("base"), " + ", own("lane"));
-        if (!param(ref).place && access(ref) != Access::repeated)
-            reference(ref, join(own(join("pack_", param(ref).name)), "[", own("lane"), "]"));
-        else if (param(ref).place && access(ref) == Access::contiguous)
-            reference(ref, join(at, "[", position, "]"));
-        else if (param(ref).place && access(ref) == Access::strided)
-            reference(ref, join("*quern::at_byte(", at, ", (", position, ") * ",
-                                nest(stride_name(ref, inner)), ")"));
-        else if (param(ref).place)
-            reference(ref, join("*", at));
+    const std::string in_row = join("static_cast<ptrdiff_t>(", own("base"), ") + ", own("lane")),
+                      nth = inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent,
+                                             " + ", in_row)
+                                      : in_row;
+    const auto move_packs = [&](std::string_view how, auto&& chosen) {
+        for (const OperandRef& ref : operands_)
+            if (access(ref) != Access::repeated && chosen(ref))
+                out_.line(own(join("pack_", param(ref).name)), how,
+                          own(join("at_", param(ref).name)),
+                          layout_.swift ? join(", 0, ", lanes, ");")
+                                        : join(", ", own("begin"), ", ", own("end"), ");"));
+    };
+    if (layout_.swift) { // whole packs
+        out_.line("bool quern_usual = ", own("begin"), " == 0 && ", own("end"), " >= ", lanes, ";");
+        out_.open("if (quern_usual)");
     }
-    const std::string in_row = join("static_cast<ptrdiff_t>(", own("base"), ") + ", own("lane"));
-    body(inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent, " + ", in_row)
-                   : in_row);
-    if (asks)
+    move_packs(".load(", [&](const OperandRef& ref) { return loaded(ref); });
+    const auto each_lane = [&](const std::string& operation) {
+        out_.open_unrolled(own("lane"), lanes);
+        if (asks)
+            out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ",
+                      own("end"), ")");
+        for (const OperandRef& ref : operands_) {
+            const std::string at = own(join("at_", param(ref).name)),
+                              position = join(own("base"), " + ", own("lane"));
+            if (!param(ref).place && access(ref) != Access::repeated)
+                reference(ref, join(own(join("pack_", param(ref).name)), "[", own("lane"), "]"));
+            else if (param(ref).place && access(ref) == Access::contiguous)
+                reference(ref, join(at, "[", position, "]"));
+            else if (param(ref).place && access(ref) == Access::strided)
+                reference(ref, join("*quern::at_byte(", at, ", (", position, ") * ",
+                                    nest(stride_name(ref, inner)), ")"));
+            else if (param(ref).place)
+                reference(ref, join("*", at));
+        }
+        body(nth, operation);
+        if (asks)
+            out_.close();
         out_.close();
-    out_.close();
-    for (const OperandRef& ref : operands_)
-        if (access(ref) != Access::repeated && stored(ref))
-            out_.line(own(join("pack_", param(ref).name)), ".store(",
-                      own(join("at_", param(ref).name)), ", ", own("begin"), ", ", own("end"),
-                      ");");
+    };
+    if (layout_.swift && !spec_.swift_power.empty()) { // asked once, not in each lane
+        out_.open("if (", spec_.powers_condition, ")");
+        each_lane(spec_.swift_power);
+        out_.close();
+        out_.open("else");
+        each_lane(spec_.swift);
+        out_.close();
+    } else {
+        each_lane(layout_.swift ? spec_.swift : spec_.operation);
+    }
+    const auto is_stored = [&](const OperandRef& ref) { return stored(ref); };
+    if (layout_.swift) { // all others element by element
+        out_.open("if (quern_usual)");
+        move_packs(".store(", is_stored);
+        out_.close();
+        out_.close();
+        out_.open("if (!quern_usual)");
+        out_.line("#pragma unroll 1");
+        out_.open("for (", signed_, " ", own("lane"), " = ", own("begin"), "; ", own("lane"), " < ",
+                  lanes, " && ", own("lane"), " < ", own("end"), "; ++", own("lane"), ")");
+        for (const OperandRef& ref : operands_)
+            if (access(ref) != Access::repeated)
+                reference(ref, join(own(join("at_", param(ref).name)), "[", own("lane"), "]"));
+        body(nth);
+        out_.close();
+        out_.close();
+    } else {
+        move_packs(".store(", is_stored);
+    }
     out_.close();
 }
 

@@ -24,6 +24,8 @@ std::vector<NestField> nest_fields(const ElementwiseLayout& layout) {
     case Strategy::vector:
         add(Kind::steps);
         add(Kind::extent, inner);
+        if (layout.swift)
+            add(Kind::share);
         if (layout.peel)
             add(Kind::shift);
         if (ndim > 1)

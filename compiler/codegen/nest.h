@@ -13,7 +13,7 @@ struct NestField {
     enum class Kind : std::uint8_t {
         steps,     // ElementwisePlan::steps
         count,     // elements
-        share,     // of one block, on the CPU
+        share,     // of one block
         shift,     // peeled lanes
         extent,    // of `axis`
         divisor,   // by the extent of `axis`: three words

@@ -14,7 +14,7 @@ MergedKernel merge(const FusionGraph& graph, std::string_view name) {
         each_read(step, use);
         std::ranges::for_each(step.outputs, use);
     }
-    std::string inputs, outputs, head, blocks, tail;
+    std::string inputs, outputs, head, blocks, swift_blocks, power_blocks, powers, tail;
     std::vector<int> order, stored;
     for (std::size_t k = 0; k < graph.values.size(); ++k) {
         const GraphValue& value = graph.values[k];
@@ -33,8 +33,21 @@ MergedKernel merge(const FusionGraph& graph, std::string_view name) {
             tail += join(result(number), " = ", local(number), ";\n");
         }
     }
-    for (const GraphStep& step : graph.steps)
-        blocks += block_of(step);
+    int swift_steps = 0;
+    for (const GraphStep& step : graph.steps) {
+        const std::string block = block_of(step), swift = step.spec->swift.empty()
+                                                              ? block
+                                                              : block_of(step, step.spec->swift);
+        const bool divides_number = !step.spec->swift_power.empty() &&
+                                    graph.values[static_cast<std::size_t>(step.inputs[0])].scalar;
+        blocks += block;
+        swift_blocks += swift;
+        power_blocks += divides_number ? block_of(step, step.spec->swift_power) : swift;
+        if (divides_number)
+            powers += join(powers.empty() ? "" : " && ", "quern::swift::is_power(",
+                           parameter(step.inputs[0]), ")");
+        swift_steps += step.spec->swift_steps;
+    }
     const std::string operation = head + blocks + tail;
     ElementwiseText text;
     text.in_params = inputs;
@@ -44,6 +57,14 @@ MergedKernel merge(const FusionGraph& graph, std::string_view name) {
     MergedKernel made{make_elementwise_spec(text), std::move(order)};
     made.spec.total =
         std::ranges::all_of(graph.steps, [](const GraphStep& step) { return step.spec->total; });
+    if (swift_steps > 0) {
+        made.spec.swift = head + swift_blocks + tail;
+        made.spec.swift_steps = swift_steps;
+        if (!powers.empty()) {
+            made.spec.swift_power = head + power_blocks + tail;
+            made.spec.powers_condition = powers;
+        }
+    }
     made.values.insert(made.values.end(), stored.begin(), stored.end());
     return made;
 }

@@ -73,6 +73,9 @@ struct UfuncRow {
     std::optional<Reduction> reduction;
     std::string_view doc;
     bool narrow = false; // two-byte floats as they are
+    // Of floats on GPUs, by swift.cuh, for kernels that have several such.
+    std::string_view swift = {};
+    std::string_view swift_power = {}; // where a is a number and a power of two
 };
 
 // clang-format off
@@ -84,7 +87,8 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::multiply,      "multiply",     numbers2,     "a * b",                                  Identity::one,      Reduction::prod,
              "The product of the arguments."},
     UfuncRow{Ufunc::divide,        "divide",       quotients,    "quern::ufunc::divide(a, b)",             Identity::none,     std::nullopt,
-             "The quotient; of integers in float64."},
+             "The quotient; of integers in float64.", false, "quern::swift::divide(a, b, quern_usual)",
+             "quern::swift::divide_power(a, b, quern_usual)"},
     UfuncRow{Ufunc::floor_divide,  "floor_divide", reals2,       "quern::ufunc::floor_divide(a, b)",       Identity::none,     std::nullopt,
              "The largest integer that is not above the quotient; 0 for an integer by 0."},
     UfuncRow{Ufunc::remainder,     "remainder",    reals2,       "quern::ufunc::remainder(a, b)",          Identity::none,     std::nullopt,
@@ -172,11 +176,11 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::conjugate,     "conjugate",    plain1,       "quern::ufunc::conjugate(a)",             Identity::none,     std::nullopt,
              "The complex conjugate."},
     UfuncRow{Ufunc::reciprocal,    "reciprocal",   plain1,       "quern::ufunc::reciprocal(a)",            Identity::none,     std::nullopt,
-             "One over the argument."},
+             "One over the argument.", false, "quern::swift::reciprocal(a, quern_usual)"},
     UfuncRow{Ufunc::square,        "square",       plain1,       "a * a",                                  Identity::none,     std::nullopt,
              "The argument times itself."},
     UfuncRow{Ufunc::sqrt,          "sqrt",         functions1,   "sqrt(a)",                                Identity::none,     std::nullopt,
-             "The square root, correctly rounded."},
+             "The square root, correctly rounded.", false, "quern::swift::sqrt(a, quern_usual)"},
     UfuncRow{Ufunc::cbrt,          "cbrt",         floats1,      "quern::ufunc::cbrt(a)",                  Identity::none,     std::nullopt,
              "The cube root."},
     UfuncRow{Ufunc::exp,           "exp",          functions1,   "quern::ufunc::exp(a)",                   Identity::none,     std::nullopt,

@@ -35,6 +35,9 @@ std::int64_t grain_of(const ElementwiseSpec& spec) {
 // On the CPU, bodies that write where they like run one after the other: the last one wins.
 constexpr std::int64_t one_block = std::int64_t{1} << 60;
 
+// One question alone costs less than the loads.
+constexpr int least_swift_steps = 2;
+
 } // namespace
 
 BodyNeeds needs_of(const ElementwiseSpec& spec) {
@@ -44,6 +47,7 @@ BodyNeeds needs_of(const ElementwiseSpec& spec) {
     needs.keep_order = facts.uses_i || facts.uses_ind || facts.uses_n || in_order;
     needs.keep_axes = !spec.reduce_dims && facts.uses_ind;
     needs.one_element = facts.leaves_early || names_a_thread(facts.identifiers);
+    needs.swift = spec.swift_steps >= least_swift_steps && spec.total;
     needs.grain = in_order ? one_block : grain_of(spec);
     return needs;
 }

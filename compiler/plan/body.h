@@ -8,9 +8,10 @@
 namespace quern {
 
 struct BodyNeeds {
-    bool keep_order = false;    // the body sees positions: axes may be merged, but not exchanged
-    bool keep_axes = false;     // reduce_dims=False: neither
-    bool one_element = false;   // one element a thread: the body leaves early, or names its thread
+    bool keep_order = false;  // the body sees positions: axes may be merged, but not exchanged
+    bool keep_axes = false;   // reduce_dims=False: neither
+    bool one_element = false; // one element a thread: the body leaves early, or names its thread
+    bool swift = false;       // GPU: there is a form without branches, worth several steps a thread
     std::int64_t grain = 16384; // CPU: elements worth a block of their own
 };
 

@@ -261,8 +261,12 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         plan.shift = shift;
         const std::int64_t inner = nest.extent[nest.ndim - 1];
         plan.steps = plan.count / inner * ceil_div(inner + shift, lanes);
-        plan.grid = grid_for(plan.steps, plan.block);
-        widen_for_last_step(std::int64_t{plan.grid} * plan.block, plan);
+        layout.swift = request.body.swift;
+        const std::int64_t turns =
+            layout.swift ? std::clamp<std::int64_t>(plan.steps / swift_steps, 1, swift_turns) : 1;
+        plan.share = turns * plan.block;
+        plan.grid = grid_for(plan.steps, plan.share);
+        widen_for_last_step(std::int64_t{plan.grid} * plan.share, plan);
         return;
     }
     layout.strategy = Strategy::scattered;
@@ -339,7 +343,8 @@ std::string describe(const ElementwiseLayout& layout) {
                             int{layout.ndim}, layout.ndim == 1 ? " axis |" : " axes |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
-    return text + join(" | ", int{layout.index_bits}, "-bit") + (layout.peel ? " | peeled" : "");
+    return text + join(" | ", int{layout.index_bits}, "-bit") + (layout.peel ? " | peeled" : "") +
+           (layout.swift ? " | swift" : "");
 }
 
 DivisorNumbers make_divisor(std::uint64_t divisor, int bits) {

@@ -54,6 +54,7 @@ struct ElementwiseLayout {
     std::uint8_t lanes = 1; // elements a thread takes at a time; along a side of a CPU's tile
     std::uint8_t index_bits = 32;
     bool peel = false;   // vector: the first step is cut short so that the others are aligned
+    bool swift = false;  // vector: the body's form without branches, several steps a thread
     bool packed = false; // tile: the lanes of every operand are aligned to move together
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{};
@@ -74,7 +75,8 @@ struct ElementwisePlan {
     std::int64_t steps = 0; // iterations of the grid's loop, before they are spread over threads;
                             // CPU: tiles or elements
     std::uint32_t grid = 1, block = 1;
-    std::int64_t share = 0; // CPU: elements (range) or tiles (blocked) of one block
+    // Of one block, CPU: elements (range) or tiles (blocked); GPU, `swift`: steps.
+    std::int64_t share = 0;
 };
 
 struct PlanRequest {
@@ -87,6 +89,11 @@ struct PlanRequest {
     int threads = 1; // CPU: workers
     int narrow_bits = narrow_index_bits;
 };
+
+// Steps of a thread, a block apart, where a body is long and there are enough: the later ones'
+// loads meet the earlier ones' arithmetic.
+inline constexpr int swift_turns = 4;
+inline constexpr std::int64_t swift_steps = 1 << 19; // that fill a GPU without them
 
 // GPU tiles are square, of 256 threads and 32 lanes along a side; items of a byte or two go in
 // lanes of four bytes.

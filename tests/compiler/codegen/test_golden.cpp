@@ -24,6 +24,7 @@ struct Golden {
     std::vector<bool> is_array;
     Target target = Target::gpu;
     std::uint64_t address = 0x1000;
+    const char* swift = ""; // the operation without branches
 };
 
 std::string emit(const Golden& golden) {
@@ -33,7 +34,10 @@ std::string emit(const Golden& golden) {
     text.in_params = golden.in_params;
     text.out_params = golden.out_params;
     text.operation = golden.operation;
-    const ElementwiseSpec spec = make_elementwise_spec(text);
+    ElementwiseSpec spec = make_elementwise_spec(text);
+    spec.swift = golden.swift;
+    spec.total = !spec.swift.empty();
+    spec.swift_steps = spec.total ? 2 : 0;
     std::vector<ArgType> args;
     std::vector<Array> arrays = golden.arrays;
     std::size_t next = 0;
@@ -159,6 +163,18 @@ const std::vector<Golden>& goldens() {
          "y = x + _ind.get()[0]",
          {{DType::complex64, {r, c}, {c * 16, 8}}, {DType::complex64, {r, c}, {}}},
          {true, true}},
+        {"swift_quotients",
+         "T x, T y, T rows",
+         "T z",
+         "z = x / y / rows",
+         {{DType::float32, {r, c}, {}},
+          {DType::float32, {r, c}, {}},
+          {DType::float32, {r, 1}, {4, 0}},
+          {DType::float32, {r, c}, {}}},
+         {true, true, true, true},
+         Target::gpu,
+         0x1000,
+         "z = quern::swift::divide(quern::swift::divide(x, y, quern_usual), rows, quern_usual)"},
         {"cpu_range",
          "T a, T x, T y",
          "T out",
@@ -201,7 +217,7 @@ TEST_P(GoldenText, IsAsWritten) {
     EXPECT_EQ(text, stored.str()) << path;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenText, testing::Range<std::size_t>(0, 13),
+INSTANTIATE_TEST_SUITE_P(All, GoldenText, testing::Range<std::size_t>(0, goldens().size()),
                          [](const auto& info) { return std::string(goldens()[info.param].file); });
 
 } // namespace

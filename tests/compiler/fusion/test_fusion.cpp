@@ -129,6 +129,43 @@ TEST(Merge, MakesOneKernel) {
     EXPECT_EQ(merged.spec.facts.assigned_first >> 3 & 3, 3U); // no old element is read
 }
 
+TEST(Merge, HasAFormWithoutBranchesWhereStepsHave) {
+    static const Op root = [] {
+        Op op("T x", "T y", "y = sqrt(x)", "root");
+        op.spec.swift = "y = quick(x, quern_usual)";
+        op.spec.swift_steps = 1;
+        return op;
+    }();
+    const FusionGraph graph{{array, made, made, wanted},
+                            {step(root, {0}, {1}), step(root, {1}, {2}), step(add(), {0, 2}, {3})}};
+    const ElementwiseSpec spec = merge(graph, "fused").spec;
+    EXPECT_EQ(spec.swift_steps, 2);
+    EXPECT_NE(spec.swift.find("quick(x, quern_usual)"), std::string::npos);
+    EXPECT_NE(spec.swift.find("z = x + y"), std::string::npos);
+    EXPECT_EQ(spec.swift.find("sqrt"), std::string::npos);
+    EXPECT_EQ(spec.operation.find("quick"), std::string::npos);
+    EXPECT_TRUE(spec.swift_power.empty());
+    EXPECT_TRUE(merge(example(), "fused").spec.swift.empty());
+}
+
+TEST(Merge, AsksOnceWhetherNumbersArePowers) {
+    static const Op quotient = [] {
+        Op op("T x, T y", "T z", "z = x / y", "quotient");
+        op.spec.swift = "z = quick(x, y, quern_usual)";
+        op.spec.swift_power = "z = by_power(x, y, quern_usual)";
+        op.spec.swift_steps = 1;
+        return op;
+    }();
+    const FusionGraph graph{
+        {array, scalar, made, wanted},
+        {step(quotient, {1, 0}, {2}), step(quotient, {2, 0}, {3})}}; // (v1 / v0) / v0
+    const ElementwiseSpec spec = merge(graph, "fused").spec;
+    EXPECT_EQ(spec.powers_condition, "quern::swift::is_power(fused_p1)");
+    EXPECT_NE(spec.swift_power.find("by_power"), std::string::npos);
+    EXPECT_NE(spec.swift_power.find("quick"), std::string::npos);
+    EXPECT_EQ(spec.swift.find("by_power"), std::string::npos);
+}
+
 TEST(Merge, OldElementsAreRead) {
     const MergedKernel merged =
         merge({{array, array, wanted}, {step(positive(), {0}, {2}, {1})}}, "kept");

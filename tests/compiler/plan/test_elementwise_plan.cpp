@@ -101,6 +101,24 @@ TEST(ElementwisePlan, RowAndColumnBroadcastsStayVectors) {
               "vector x4 | 2 axes | contiguous repeated contiguous | 32-bit");
 }
 
+TEST(ElementwisePlan, LongBodiesTakeSeveralStepsWhereThereAreEnough) {
+    PlanRequest request;
+    request.body.swift = true;
+    for (const auto& [count, turns] :
+         {std::pair{4096, 1}, {1 << 21, 1}, {1 << 22, 2}, {1 << 27, 4}}) {
+        const ElementwisePlan plan =
+            planned({dense({count}), dense({count}, 4, true)}, request).plan;
+        EXPECT_EQ(plan.share, std::int64_t{turns} * plan.block) << count;
+        EXPECT_GE(std::int64_t{plan.grid} * plan.share, plan.steps) << count;
+        EXPECT_LT((std::int64_t{plan.grid} - 1) * plan.share, plan.steps) << count;
+    }
+    EXPECT_EQ(planned({dense({4096}), dense({4096}, 4, true)}, request).text,
+              "vector x4 | 1 axis | contiguous contiguous | 32-bit | swift");
+    EXPECT_FALSE(planned({dense({4096}, 16), dense({4096}, 16, true)}, request).plan.layout.swift);
+    EXPECT_FALSE(planned({transposed(dense({512, 512})), dense({512, 512}, 4, true)}, request)
+                     .plan.layout.swift);
+}
+
 TEST(ElementwisePlan, ATransposedOperandGoesThroughTiles) {
     const Made x = dense({512, 1024}), y = transposed(dense({1024, 512})),
                out = dense({512, 1024}, 4, true);

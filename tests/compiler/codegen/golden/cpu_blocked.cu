@@ -1,5 +1,5 @@
 // quern | elementwise | cpu_blocked(x: float32[n], y: float32[n]) -> z: float32[n]
-// plan: blocked x1 | 3 axes | contiguous tiled contiguous | 64-bit
+// plan: blocked x64 | 3 axes | contiguous tiled contiguous | 64-bit
 #include "quern/elementwise.cuh"
 
 typedef float T;

@@ -1,0 +1,59 @@
+// Division and roots of floats in the middle of their range, without a branch and with the bits of `/` and sqrt. Of all others
+// they take `usual` away: then the elements are computed again, by `/` and sqrt. CUDA's own ask in every call, and what is
+// behind the question waits for it: elements side by side are no longer computed in turns.
+#pragma once
+
+namespace quern {
+namespace swift {
+
+// 22 bits of 1 / x and 1 / sqrt(x); 0 where the result is below the normal range.
+#ifdef __QUERN_HOST__
+__device__ inline float near_inverse(float x) { return ::fabs(x) > 8.5070592e37f ? 0.0f : 1.0f / x; }
+__device__ inline float near_inverse_root(float x) { return 1.0f / ::sqrt(x); }
+#else
+__device__ inline float near_inverse(float x) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+__device__ inline float near_inverse_root(float x) {
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+#endif
+
+__device__ inline float inverse(float x) {
+    const float near = near_inverse(x);
+    return ::fma(near, ::fma(-x, near, 1.0f), near);
+}
+// What leaves the range ends as NaN, 0 or too small; of a small `a` what a * r leaves would be rounded.
+__device__ inline float divide(float a, float b, bool& usual) {
+    const float r = inverse(b), first = a * r, next = ::fma(::fma(-b, first, a), r, first);
+    const float quotient = ::fma(::fma(-b, next, a), r, next);
+    usual = usual & (::fabs(quotient) >= 2.3509887e-38f) & (::fabs(a) >= 7.8886091e-31f); // 2^-125, 2^-100
+    return quotient;
+}
+// Of 1 or a negative power of two: a rounded inverse, moved by it, is the rounded quotient.
+__device__ inline bool is_power(float a) {
+    const int bits = __float_as_int(a) & 0x7fffffff;
+    return (bits & 0x7fffff) == 0 && bits != 0 && bits <= 0x3f800000;
+}
+__device__ inline float divide_power(float a, float b, bool& usual) {
+    const float quotient = a * inverse(b);
+    usual = usual & (::fabs(quotient) >= 2.3509887e-38f);
+    return quotient;
+}
+__device__ inline float reciprocal(float x, bool& usual) {
+    const float r = inverse(x);
+    usual = usual & (::fabs(r) >= 2.3509887e-38f);
+    return r;
+}
+__device__ inline float sqrt(float x, bool& usual) {
+    const float r = near_inverse_root(x), near = x * r, root = ::fma(::fma(-near, near, x), 0.5f * r, near);
+    usual = usual & (root >= 8.8817842e-16f); // 2^-50
+    return root;
+}
+
+} // namespace swift
+} // namespace quern
