@@ -36,7 +36,7 @@ void ElementwiseEmitter::head() {
         kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits));
     if (layout_.swift)
         pieces.emplace_back("quern/swift.cuh");
-    write_head(out_, "elementwise", spec_, signature_, describe(layout_), std::move(pieces));
+    write_head(out_, "elementwise", spec_, signature_, describe(layout_), pieces);
 }
 
 void ElementwiseEmitter::nest_struct() {

@@ -107,11 +107,12 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <class Join> static __device__ bool better(const T& x, const T& than, const Join& join) {
         return join(P(T(0), 0), P(T(1), 0)).value == T(1) ? above(x, than) : above(than, x);
     }
-    // Where elements come in their order nothing behind beats NaN, or the end of a type that has no NaN.
-    template <class Join> __device__ bool settled(const Join& join) const {
+    // Where elements come in their order nothing behind beats NaN, or the end of a type that has no NaN. `placed`: the best value
+    // is an element's.
+    template <class Join> __device__ bool settled(bool placed, const Join& join) const {
         const T high = Limits<T>::high(), low = Limits<T>::low(), end = better(high, low, join) ? high : low;
         const bool ends = same(best.value, end) & !is_nan(static_cast<T>(end - end));
-        return rising & (best.index != P::nowhere()) & (is_nan(best.value) | ends);
+        return rising & placed & (is_nan(best.value) | ends);
     }
     // Of bools the first that nothing beats.
     template <class Dense, class Join>
@@ -155,15 +156,18 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         return place < 0 ? end : k - width + place;
     }
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end. Where elements come
-    // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile.
+    // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile. Of less than
+    // four bytes there are so many in a block that this is soon done, and whether it won better asked of its best value.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
-        const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = pack < 1024 ? 4096 / pack : 4;
+        constexpr bool holds = sizeof(T) >= 4;
+        const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = !holds ? 64 : pack < 1024 ? 4096 / pack : 4;
         const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
         if (last - first < width) return first;
         long long held = stop, held_end = stop; // the block of best.value, whose place is not known yet
-        while (from < last && !settled(join)) {
+        const auto placed = [&] { return (best.index != P::nowhere()) | (held < stop); };
+        while (from < last && !settled(placed(), join)) {
             if (last - from < width) from = last - width;
             const long long whole = (last - from) / width, end = from + (whole < block ? whole : block) * width;
             T top[lanes]; // NaN stays
@@ -172,8 +176,8 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
                 QUERN_INDEPENDENT
                 for (int l = 0; l < lanes; ++l) top[l] = the_best(top[l], dense(k * step + l).value);
             }
-            const bool unknown = best.index == P::nowhere() && held == stop;
-            bool news = unknown | !rising;
+            const bool unknown = !placed();
+            bool news = unknown | !rising | !holds;
             if (!news)
                 for (int l = 0; l < width; ++l) news |= is_nan(top[l * step]) | better(top[l * step], best.value, join);
             if (news) {
@@ -181,9 +185,9 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
                 for (int l = 0; l < width; ++l) tops[l] = top[l * step];
                 const T most = fold_lanes<width>(tops, the_best);
                 const bool odd = is_nan(most), wins = better(most, best.value, join);
-                if (rising && wins && !odd) {
+                if (holds && rising && wins && !odd) {
                     held = from, held_end = end, best.value = most;
-                } else if (odd || unknown || wins || same(most, best.value)) {
+                } else if (odd || unknown || wins || (!rising && same(most, best.value))) {
                     const long long at = odd ? end : falls ? last_of<width>(dense, from, end, most) : first_of<width>(dense, from, end, most);
                     const P found = at < end ? dense(at * step) : P();
                     if (found.index != P::nowhere()) best = join(best, found);

@@ -1,0 +1,59 @@
+"""argmax and argmin where the best comes late, twice, at the end of a type, among NaN, or in one block after another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quern
+
+DTYPES = ["int8", "uint8", "int16", "int32", "uint64", "float16", "float32", "float64", "complex64"]
+LENGTHS = [1, 63, 64, 65, 1000, 1023, 4096, 5001, 40_000]
+
+
+def check(x: Any) -> None:
+    ours = quern.asarray(x)
+    views = [(x, ours), (x[..., ::-1], ours[..., ::-1]), (x[..., ::2], ours[..., ::2]), (x.T, ours.T)]
+    for name in ("argmax", "argmin"):
+        for theirs, view in views:
+            for axis in (None, -1, 0):
+                wanted = getattr(np, name)(theirs, axis)
+                np.testing.assert_array_equal(getattr(quern, name)(view, axis).get(), wanted)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ever_better(device: quern.Device, dtype: str, length: int) -> None:
+    """Each block beats the one before; then each is beaten by the first."""
+    rising = (np.arange(length) * 100 // max(length, 1)).astype(dtype)
+    check(np.stack([rising, rising[::-1]]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ends_of_the_type(device: quern.Device, dtype: str) -> None:
+    random = np.random.default_rng(3)
+    kind = np.dtype(dtype).kind
+    ends = [-np.inf, np.inf] if kind in "fc" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    for at in (0, 700, 4095, 4096, 9000, 9999):
+        x = random.integers(10, 100, (3, 10_000)).astype(dtype)
+        x[0, at] = ends[1]
+        x[1, at:] = ends[0]
+        x[2, [at, 9_999]] = ends[1]
+        check(x)
+        check(np.full((2, 5000), ends[0], dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_nan_wins_wherever_it_stands(device: quern.Device, dtype: str) -> None:
+    random = np.random.default_rng(4)
+    for at in (0, 5, 4097, 8000, 9999):
+        x = random.standard_normal((3, 10_000)).astype(dtype)
+        x[0, at] = np.nan
+        x[1, at:] = np.nan
+        x[2, :at] = np.inf
+        check(x)
+        for name in ("nanargmax", "nanargmin"):
+            found = getattr(quern, name)(quern.asarray(x[[0, 2]]), axis=1)
+            np.testing.assert_array_equal(found.get(), getattr(np, name)(x[[0, 2]], axis=1))
