@@ -1,5 +1,5 @@
-"""First calls of fused functions. As a program: the first kernel of one process, as a line of JSON. `first_call_rows` runs it
-in fresh processes with an empty cache.
+"""First calls of fused functions. As a program: the first kernel of one process, as a line of JSON. `first_call_rows`
+runs it in fresh processes with an empty cache.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Divisions and roots of fused kernels have a form without branches for values in the middle of their range: every other
-value must give the same bits too, wherever it stands in a pack.
+"""Divisions and roots of fused kernels have a form without branches for values in the middle of their range: every
+other value must give the same bits too, wherever it stands in a pack.
 """
 
 from __future__ import annotations

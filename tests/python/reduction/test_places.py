@@ -1,4 +1,4 @@
-"""argmax and argmin where the best comes late, twice, at the end of a type, among NaN, or in one block after another."""
+"""argmax and argmin where the best comes late, twice, at a type's end, among NaN, or in one block after another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ LENGTHS = [1, 63, 64, 65, 1000, 1023, 4096, 5001, 40_000]
 
 def check(x: Any) -> None:
     ours = quern.asarray(x)
-    views = [(x, ours), (x[..., ::-1], ours[..., ::-1]), (x[..., ::2], ours[..., ::2]), (x.T, ours.T)]
+    views = [
+        (x, ours),
+        (x[..., ::-1], ours[..., ::-1]),
+        (x[..., ::2], ours[..., ::2]),
+        (x.T, ours.T),
+    ]
     for name in ("argmax", "argmin"):
         for theirs, view in views:
             for axis in (None, -1, 0):
