@@ -157,10 +157,10 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     }
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end. Where elements come
     // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile. Of less than
-    // four bytes there are so many in a block that this is soon done, and whether it won better asked of its best value.
+    // four bytes there are so many in a block that short rows do better without.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
-        constexpr bool holds = sizeof(T) >= 4;
+        const bool holds = sizeof(T) >= 4 || stop - from >= 32768;
         const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = !holds ? 64 : pack < 1024 ? 4096 / pack : 4;
         const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
