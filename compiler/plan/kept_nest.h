@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 
 namespace quern {
@@ -29,6 +31,13 @@ struct KeptNest : Nest {
     // Is the fastest axis of the inputs a walked one?
     [[nodiscard]] bool walks_fastest(std::span<const Operand> given) const;
 };
+
+// A plan at its start: its numbers as declared, its arrays with whatever they held, since to clear
+// them takes as long as to plan.
+template <class Plan> void start_over(Plan& plan) {
+    std::destroy_at(&plan);
+    ::new (static_cast<void*>(&plan)) Plan;
+}
 
 // How each operand lies along `axis`.
 [[nodiscard]] std::array<Access, max_operands>

@@ -265,7 +265,8 @@ void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int6
 }
 
 bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
-    plan = {};
+    start_over(plan);
+    std::fill_n(plan.start.begin(), request.operands.size(), 0);
     ReductionLayout& layout = plan.layout;
     layout.target = request.target;
     layout.operand_count = static_cast<std::uint8_t>(request.operands.size());

@@ -109,7 +109,7 @@ bool share_rows(const RowRequest& request, const Share& share, int most, int byt
 } // namespace
 
 bool plan_rows(const RowRequest& request, RowPlan& plan) {
-    plan = {};
+    start_over(plan);
     RowLayout& layout = plan.layout;
     layout.operand_count = static_cast<std::uint8_t>(request.operands.size());
     KeptNest nest;

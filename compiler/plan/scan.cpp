@@ -195,7 +195,7 @@ void plan_cpu(const ScanRequest& request, const KeptNest& nest, ScanPlan& plan) 
 } // namespace
 
 bool plan_scan(const ScanRequest& request, ScanPlan& plan) {
-    plan = {};
+    start_over(plan);
     ScanLayout& layout = plan.layout;
     layout.target = request.target;
     layout.operand_count = static_cast<std::uint8_t>(request.operands.size());
