@@ -98,8 +98,7 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
                nout = static_cast<std::size_t>(outputs_of(wanted));
     const DType computed = form.loop.types[0];
     const std::string expression = expression_of(wanted, computed);
-    const bool swift = !wanted.swift.empty() && !form.masked && computed == DType::float32;
-    std::string inputs, outputs, before, after, swift_after, power_after;
+    std::string inputs, outputs, before, after;
     for (std::size_t k = 0; k < nin; ++k) {
         const DType loop = form.loop.types[k], given = form.given[k];
         // With two results the first may be stored over an input that the second still needs.
@@ -118,10 +117,6 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
         outputs += join(k ? ", " : "", row(given).name, " ", name);
         if (nout == 1) {
             after = join("r = ", stored(loop, given, expression));
-            if (swift)
-                swift_after = join("r = ", stored(loop, given, wanted.swift));
-            if (swift && !wanted.swift_power.empty())
-                power_after = join("r = ", stored(loop, given, wanted.swift_power));
         } else {
             before += join(ufunc_compute_type(wanted, loop), " ", result_names[k], "; ");
             after += join(k ? "; " : "", name, " = ", stored(loop, given, result_names[k]));
@@ -140,9 +135,14 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     text.name = name;
     ElementwiseSpec spec = make_elementwise_spec(text);
     spec.total = true;
-    if (swift) {
-        spec.swift = before + swift_after;
-        spec.swift_power = power_after.empty() ? "" : before + power_after;
+    if (!wanted.swift.empty() && !form.masked && computed == DType::float32) {
+        const auto with_result = [&](std::string_view value) { // such rows have one
+            return value.empty()
+                       ? std::string()
+                       : join(before, "r = ", stored(form.loop.types[nin], form.given[nin], value));
+        };
+        spec.swift = with_result(wanted.swift);
+        spec.swift_power = with_result(wanted.swift_power);
         spec.swift_steps = 1;
     }
     return spec;
