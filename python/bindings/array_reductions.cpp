@@ -1,5 +1,6 @@
 // NumPy's reductions as methods of ndarray, and as one function by name for the module's functions.
 #include "compiler/base/error.h"
+#include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_call.h"
 #include "python/bindings/bind_error.h"
@@ -7,7 +8,11 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace py = pybind11;
@@ -39,87 +44,154 @@ std::string explain(const std::string& name, const Array& array, const py::objec
 const auto none = [](const char* name) { return py::arg(name) = py::none(); };
 const auto no = [](const char* name) { return py::arg(name) = false; };
 
-void attach_totals(py::handle type) {
-    for (const Reduction op : {Reduction::sum, Reduction::prod})
-        attach(
-            type, row(op).name.data(),
-            [op](const Array& self, py::object axis, py::object dtype, py::object out,
-                 bool keepdims, py::object initial, py::object where) {
-                return run(op, self, {axis, dtype, out, initial, where, keepdims});
-            },
-            none("axis"), none("dtype"), none("out"), no("keepdims"), none("initial"),
-            py::arg("where") = true, "As the function of this name.");
+// The methods: what each takes, in NumPy's order.
+enum class Option : std::uint8_t { axis, dtype, out, keepdims, initial, where, ddof, mean };
+constexpr std::array option_names{"axis",    "dtype", "out",  "keepdims",
+                                  "initial", "where", "ddof", "mean"};
+
+struct Method {
+    Reduction op;
+    std::span<const Option> options;
+    std::size_t positional; // of these, the others are keywords
+};
+
+constexpr std::array totals{Option::axis,     Option::dtype,   Option::out,
+                            Option::keepdims, Option::initial, Option::where};
+constexpr std::array extremes{Option::axis, Option::out, Option::keepdims, Option::initial,
+                              Option::where};
+constexpr std::array answers{Option::axis, Option::out, Option::keepdims, Option::where};
+constexpr std::array positions{Option::axis, Option::out, Option::keepdims, Option::dtype};
+constexpr std::array ranges{Option::axis, Option::out, Option::keepdims};
+constexpr std::array means{Option::axis, Option::dtype, Option::out, Option::keepdims,
+                           Option::where};
+constexpr std::array spreads{Option::axis, Option::dtype,    Option::out,
+                             Option::ddof, Option::keepdims, Option::where,
+                             Option::mean};
+constexpr std::array methods{
+    Method{Reduction::sum, totals, 6},       Method{Reduction::prod, totals, 6},
+    Method{Reduction::max, extremes, 5},     Method{Reduction::min, extremes, 5},
+    Method{Reduction::any, answers, 3},      Method{Reduction::all, answers, 3},
+    Method{Reduction::argmax, positions, 2}, Method{Reduction::argmin, positions, 2},
+    Method{Reduction::ptp, ranges, 3},       Method{Reduction::mean, means, 4},
+    Method{Reduction::var, spreads, 5},      Method{Reduction::std, spreads, 5}};
+
+using GivenOptions = std::array<PyObject*, option_names.size()>;
+
+// What a call gives, by option; nullptr where it gives none.
+GivenOptions read_options(const Method& method, PyObject* const* arguments, std::size_t count,
+                          PyObject* names) {
+    const std::string_view name = row(method.op).name;
+    if (count > method.positional)
+        throw TypeError(join(name, "() takes at most ", method.positional,
+                             " positional arguments but ", count, " were given"));
+    GivenOptions given{};
+    for (std::size_t k = 0; k < count; ++k)
+        given[static_cast<std::size_t>(method.options[k])] = arguments[k];
+    const std::size_t keywords =
+        names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names));
+    for (std::size_t k = 0; k < keywords; ++k) {
+        PyObject* keyword = PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k));
+        const auto option = std::ranges::find_if(method.options, [&](Option each) {
+            return PyUnicode_CompareWithASCIIString(
+                       keyword, option_names[static_cast<std::size_t>(each)]) == 0;
+        });
+        if (option == method.options.end())
+            throw TypeError(join(name, "() got an unexpected keyword argument '",
+                                 py::cast<std::string>(keyword), "'"));
+        PyObject*& value = given[static_cast<std::size_t>(*option)];
+        if (value != nullptr)
+            throw TypeError(join(name, "() got multiple values for argument '",
+                                 option_names[static_cast<std::size_t>(*option)], "'"));
+        value = arguments[count + k];
+    }
+    return given;
 }
 
-void attach_extremes(py::handle type) {
-    for (const Reduction op : {Reduction::max, Reduction::min})
-        attach(
-            type, row(op).name.data(),
-            [op](const Array& self, py::object axis, py::object out, bool keepdims,
-                 py::object initial, py::object where) {
-                return run(op, self, {axis, py::none(), out, initial, where, keepdims});
-            },
-            none("axis"), none("out"), no("keepdims"), none("initial"), py::arg("where") = true,
-            "As the function of this name.");
-    for (const Reduction op : {Reduction::any, Reduction::all})
-        attach(
-            type, row(op).name.data(),
-            [op](const Array& self, py::object axis, py::object out, bool keepdims,
-                 py::object where) {
-                return run(op, self, {axis, py::none(), out, py::none(), where, keepdims});
-            },
-            none("axis"), none("out"), no("keepdims"), py::kw_only(), py::arg("where") = true,
-            "As the function of this name.");
-    for (const Reduction op : {Reduction::argmax, Reduction::argmin})
-        attach(
-            type, row(op).name.data(),
-            [op](const Array& self, py::object axis, py::object out, bool keepdims,
-                 const py::object& dtype) -> py::object {
-                py::object found =
-                    run(op, self, {axis, py::none(), out, py::none(), py::none(), keepdims});
-                return dtype.is_none() || !out.is_none() ? found : found.attr("astype")(dtype);
-            },
-            none("axis"), none("out"), py::kw_only(), no("keepdims"), none("dtype"),
-            "As the function of this name.");
-    attach(
-        type, "ptp",
-        [](const Array& self, py::object axis, py::object out, bool keepdims) {
-            return run(Reduction::ptp, self,
-                       {axis, py::none(), out, py::none(), py::none(), keepdims});
-        },
-        none("axis"), none("out"), no("keepdims"), "As the function of this name.");
+bool is_true(PyObject* object) {
+    const int truth = PyObject_IsTrue(object);
+    if (truth < 0)
+        throw py::error_already_set();
+    return truth != 0;
 }
 
-void attach_moments(py::handle type) {
-    attach(
-        type, "mean",
-        [](const Array& self, py::object axis, py::object dtype, py::object out, bool keepdims,
-           py::object where) {
-            return run(Reduction::mean, self, {axis, dtype, out, py::none(), where, keepdims});
+double to_double(PyObject* object) {
+    const double value = PyFloat_AsDouble(object);
+    if (value == -1 && PyErr_Occurred() != nullptr)
+        throw py::error_already_set();
+    return value;
+}
+
+py::object call(const Method& method, PyObject* self, const GivenOptions& given) {
+    const auto get = [&](Option option) { return given[static_cast<std::size_t>(option)]; };
+    const auto object = [&](Option option) {
+        PyObject* value = get(option);
+        return py::reinterpret_borrow<py::object>(value == nullptr ? Py_None : value);
+    };
+    const auto is_given = [&](Option option) {
+        return get(option) != nullptr && get(option) != Py_None;
+    };
+    const bool keepdims = get(Option::keepdims) != nullptr && is_true(get(Option::keepdims));
+    if (is_given(Option::mean))
+        return py::module_::import("quern").attr(row(method.op).name.data())(
+            py::handle(self), object(Option::axis), object(Option::dtype), object(Option::out),
+            get(Option::ddof) == nullptr ? py::object(py::float_(0.0)) : object(Option::ddof),
+            keepdims, py::arg("where") = get(Option::where) == nullptr ? py::object(py::bool_(true)) : object(Option::where),
+            py::arg("mean") = object(Option::mean));
+    const bool placed = method.op == Reduction::argmax || method.op == Reduction::argmin;
+    py::object found =
+        run(method.op, *find_array(self),
+            {object(Option::axis), placed ? py::object(py::none()) : object(Option::dtype),
+             object(Option::out), object(Option::initial),
+             get(Option::where) == nullptr ? py::object(py::bool_(true)) : object(Option::where),
+             keepdims, get(Option::ddof) == nullptr ? 0 : to_double(get(Option::ddof))});
+    if (placed && is_given(Option::dtype) && !is_given(Option::out))
+        return found.attr("astype")(object(Option::dtype));
+    return found;
+}
+
+template <std::size_t which>
+PyObject* method(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                 PyObject* names) noexcept {
+    return guarded(
+        [&] {
+            const GivenOptions given = read_options(methods[which], arguments,
+                                                    static_cast<std::size_t>(count), names);
+            return call(methods[which], self, given).release().ptr();
         },
-        none("axis"), none("dtype"), none("out"), no("keepdims"), py::kw_only(),
-        py::arg("where") = true, "As the function of this name.");
-    for (const Reduction op : {Reduction::var, Reduction::std})
-        attach(
-            type, row(op).name.data(),
-            [op](Self self, py::object axis, py::object dtype, py::object out, double ddof,
-                 bool keepdims, py::object where, const py::object& mean) -> py::object {
-                if (!mean.is_none())
-                    return py::module_::import("quern").attr(row(op).name.data())(
-                        py::handle(self.object), axis, dtype, out, ddof, keepdims,
-                        py::arg("where") = where, py::arg("mean") = mean);
-                return run(op, self.array(), {axis, dtype, out, py::none(), where, keepdims, ddof});
-            },
-            none("axis"), none("dtype"), none("out"), py::arg("ddof") = 0.0, no("keepdims"),
-            py::kw_only(), py::arg("where") = true, none("mean"), "As the function of this name.");
+        static_cast<PyObject*>(nullptr));
+}
+
+// "sum($self, /, axis=None, ...)", which inspect.signature reads, and the text behind it.
+std::string document(const Method& method) {
+    std::string text = join(row(method.op).name, "($self, /");
+    for (std::size_t k = 0; k < method.options.size(); ++k) {
+        const Option option = method.options[k];
+        text += join(k == method.positional ? ", *" : "", ", ",
+                     option_names[static_cast<std::size_t>(option)],
+                     option == Option::keepdims ? "=False"
+                     : option == Option::where  ? "=True"
+                     : option == Option::ddof   ? "=0.0"
+                                                : "=None");
+    }
+    return text + ")\n--\n\nAs the function of this name.";
+}
+
+template <std::size_t... which>
+void attach_methods(py::handle type, std::index_sequence<which...>) {
+    static const std::array documents{document(methods[which])...};
+    static std::array definitions{PyMethodDef{
+        row(methods[which].op).name.data(),
+        reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(method<which>)),
+        METH_FASTCALL | METH_KEYWORDS, documents[which].c_str()}...};
+    for (PyMethodDef& definition : definitions)
+        type.attr(definition.ml_name) = py::reinterpret_steal<py::object>(
+            PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &definition));
 }
 
 } // namespace
 
 void bind_array_reductions(py::module_& module, py::handle type) {
-    attach_totals(type);
-    attach_extremes(type);
-    attach_moments(type);
+    attach_methods(type, std::make_index_sequence<methods.size()>());
     module.def(
         "reduce",
         [](const std::string& name, const Array& array, py::object axis, py::object dtype,

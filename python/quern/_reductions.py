@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from quern import _core
 from quern._averages import spread_about
-from quern._core import _allow_atomic_joins
+from quern._core import _allow_atomic_joins, ndarray
 from quern._operands import as_array
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from quern._core import Number, ndarray
+    from quern._core import Number
 
     Axis = int | tuple[int, ...] | None
 
@@ -46,6 +46,11 @@ __all__ = [
     "sum",
     "var",
 ]
+
+
+_sum, _prod, _max, _min = ndarray.sum, ndarray.prod, ndarray.max, ndarray.min
+_any, _all, _argmax, _argmin = ndarray.any, ndarray.all, ndarray.argmax, ndarray.argmin
+_ptp, _mean = ndarray.ptp, ndarray.mean
 
 
 def _reduce(name: str, a: object, *options: Any) -> ndarray:
@@ -86,7 +91,7 @@ def sum(
     `out` that the result cannot be cast to by the rule 'same_kind'.
     Source: numpy.sum.
     """
-    return _reduce("sum", a, axis, dtype, out, keepdims, initial, where)
+    return _sum(as_array(a), axis, dtype, out, keepdims, initial, where)
 
 
 def prod(
@@ -99,7 +104,7 @@ def prod(
     where: ndarray | bool = True,
 ) -> ndarray:
     """Product over all or some axes; dtypes, shapes and errors as in `sum`. Source: numpy.prod."""
-    return _reduce("prod", a, axis, dtype, out, keepdims, initial, where)
+    return _prod(as_array(a), axis, dtype, out, keepdims, initial, where)
 
 
 def max(
@@ -115,7 +120,7 @@ def max(
     Raises: as `sum`; ValueError for an empty axis without `initial`, and for a mask `where` without it.
     Source: numpy.max.
     """
-    return _reduce("max", a, axis, None, out, keepdims, initial, where)
+    return _max(as_array(a), axis, out, keepdims, initial, where)
 
 
 def min(
@@ -127,7 +132,7 @@ def min(
     where: ndarray | bool = True,
 ) -> ndarray:
     """Smallest element over all or some axes, as `max`. Source: numpy.min."""
-    return _reduce("min", a, axis, None, out, keepdims, initial, where)
+    return _min(as_array(a), axis, out, keepdims, initial, where)
 
 
 amax, amin = max, min
@@ -137,7 +142,7 @@ def ptp(
     a: ndarray, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False
 ) -> ndarray:
     """Largest less smallest element, read in one pass. Raises: as `max`; TypeError for bool. Source: numpy.ptp."""
-    return _reduce("ptp", a, axis, None, out, keepdims)
+    return _ptp(as_array(a), axis, out, keepdims)
 
 
 def any(
@@ -149,7 +154,7 @@ def any(
     where: ndarray | bool = True,
 ) -> ndarray:
     """Is any element true? An array of bool; NaN is true. Source: numpy.any."""
-    return _reduce("any", a, axis, None, out, keepdims, None, where)
+    return _any(as_array(a), axis, out, keepdims, where=where)
 
 
 def all(
@@ -161,7 +166,7 @@ def all(
     where: ndarray | bool = True,
 ) -> ndarray:
     """Is every element true? An array of bool. Source: numpy.all."""
-    return _reduce("all", a, axis, None, out, keepdims, None, where)
+    return _all(as_array(a), axis, out, keepdims, where=where)
 
 
 def argmax(
@@ -176,7 +181,7 @@ def argmax(
 
     `dtype`, which CuPy has, casts what was found. Raises: ValueError for an empty axis. Source: numpy.argmax.
     """
-    return as_array(a).argmax(axis, out, keepdims=keepdims, dtype=dtype)
+    return _argmax(as_array(a), axis, out, keepdims=keepdims, dtype=dtype)
 
 
 def argmin(
@@ -188,7 +193,7 @@ def argmin(
     dtype: npt.DTypeLike | None = None,
 ) -> ndarray:
     """Position of the smallest element, as `argmax`. Source: numpy.argmin."""
-    return as_array(a).argmin(axis, out, keepdims=keepdims, dtype=dtype)
+    return _argmin(as_array(a), axis, out, keepdims=keepdims, dtype=dtype)
 
 
 def count_nonzero(a: ndarray, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
@@ -206,7 +211,7 @@ def mean(
     where: ndarray | bool = True,
 ) -> ndarray:
     """Arithmetic mean; float64 for integers, else the dtype of `a`. NaN for no element. Source: numpy.mean."""
-    return _reduce("mean", a, axis, dtype, out, keepdims, None, where)
+    return _mean(as_array(a), axis, dtype, out, keepdims, where=where)
 
 
 def _spread(

@@ -2,6 +2,9 @@
 #pragma once
 #include "quern/elementwise.cuh"
 #include "quern/reduce_ops.cuh"
+#ifdef __QUERN_HOST__
+    #include "quern/ordered.cuh"
+#endif
 
 namespace quern {
 
@@ -80,8 +83,23 @@ template <class T, class I> __device__ inline Placed<T, I> least(const Placed<T,
 template <class T> struct IsBool { static const bool value = false; };
 template <> struct IsBool<bool> { static const bool value = true; };
 
-// Lanes hold the best values of a block. The place is looked for in a block that beats all before it, or in one that equals them
-// where elements come in any order: else they come from the first to the last.
+// Places in vectors like those of the values they stand beside: for real numbers of four and of eight bytes.
+template <class T, int bytes = sizeof(T)> struct PlaceBeside { static const bool any = false; };
+template <class T> struct PlaceBeside<T, 4> {
+    static const bool any = true;
+    typedef int Place;
+};
+template <class T> struct PlaceBeside<T, 8> {
+    static const bool any = true;
+    typedef long long Place;
+};
+#ifdef QUERN_HAS_COMPLEX
+template <> struct PlaceBeside<complex<float>, 8> : PlaceBeside<char> {};
+#endif
+
+// Lanes hold the best values, and where those stand if places fit beside them (`carry`); else the values of a block (`scan`). Then
+// the place is looked for in a block that beats all before it, or in one that equals them where elements come in any order: else
+// they come from the first to the last.
 template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, count, step, true> {
     typedef Placed<T, I> P;
     P best;
@@ -90,7 +108,11 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     __device__ void in_any_order(bool backwards) { rising = false, falls = backwards; }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         if (IsBool<T>::value && rising) return find(dense, from, stop, join);
-        if (count > 1) from = scan<count <= 8 ? 16 : count>(dense, from, stop, join);
+        if constexpr (count > 1) {
+            if constexpr (PlaceBeside<T>::any && step == 1)
+                if (rising) from = carry<count <= 8 || sizeof(T) == 8 ? 16 : 32>(dense, from, stop, join);
+            from = scan<count <= 8 ? 16 : count>(dense, from, stop, join);
+        }
         for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));
         for (; from < stop; ++from) {
             const P x = dense(from * step);
@@ -155,12 +177,75 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         }
         return place < 0 ? end : k - width + place;
     }
+    // Whole packs from `from` on, of which the last one may begin in the one before, where elements come in their order; returns
+    // where they end. Each lane has the first of its best. Loops over lanes are such that each becomes a few vectors.
+    template <int width, class Dense, class Join>
+    __device__ long long carry(const Dense& dense, long long from, long long stop, const Join& join) {
+        typedef typename PlaceBeside<T>::Place Place;
+        typedef typename Ordered<T>::Key Key;
+        constexpr bool has_nan = Ordered<T>::has_nan;
+        constexpr long long block = 64 * width, longest = 1 << 30;
+        const Place nowhere = 0x7fffffff;
+        const T high = Limits<T>::high(), low = Limits<T>::low();
+        const bool largest = better(high, low, join);
+        while (stop - from >= width && !settled(best.index != P::nowhere(), join)) {
+            const long long first = from, room = stop - first < longest ? stop - first : longest;
+            T top[width];
+            Place place[width], odd[width];
+            QUERN_INDEPENDENT
+            for (int l = 0; l < width; ++l) {
+                const T x = dense(first + l).value;
+                top[l] = x, place[l] = 0, odd[l] = is_nan(x) ? 1 : 0;
+            }
+            long long begin = 0, k = width; // of the last block, and its end
+            Place ends = 0;
+            for (;;) {
+                QUERN_INDEPENDENT
+                for (int l = 0; l < width; ++l) ends |= has_nan ? odd[l] : same(top[l], largest ? high : low) ? 1 : 0;
+                if (ends || k >= room) break;
+                if (room - k < width) k = room - width;
+                begin = k;
+                const long long whole = (room - k) / width * width, next = k + (whole < block ? whole : block);
+                for (; k < next; k += width) {
+                    QUERN_INDEPENDENT
+                    for (int l = 0; l < width; ++l) {
+                        const T x = dense(first + k + l).value, old = top[l];
+                        const bool wins = better(x, old, join);
+                        top[l] = wins ? x : old;
+                        place[l] = wins ? static_cast<Place>(k) : place[l];
+                        odd[l] = is_nan(x) ? 1 : odd[l];
+                    }
+                }
+            }
+            Key most = 0;
+            QUERN_INDEPENDENT
+            for (int l = 0; l < width; ++l) {
+                const Key key = largest ? Ordered<T>::key(top[l]) : ~Ordered<T>::key(top[l]);
+                most = key > most ? key : most;
+            }
+            const T winner = Ordered<T>::value(largest ? most : ~most);
+            Place least = nowhere;
+            QUERN_INDEPENDENT
+            for (int l = 0; l < width; ++l) {
+                const Place at = same(top[l], winner) ? place[l] + l : nowhere; // -0 is +0
+                least = at < least ? at : least;
+            }
+            const bool met_nan = has_nan && ends;
+            const P found = dense(first + (met_nan ? 0 : least));
+            if (!met_nan && found.index != P::nowhere()) best = join(best, found);
+            else // which of them is NaN, or which has a place
+                QUERN_PLAIN
+                for (long long j = met_nan ? begin : 0; j < k; ++j) best = join(best, dense(first + j));
+            from = ends ? stop : first + k;
+        }
+        return from;
+    }
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end. Where elements come
-    // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile. Of less than
-    // four bytes there are so many in a block that short rows do better without.
+    // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile. Short rows do
+    // better without.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
-        const bool holds = sizeof(T) >= 4 || stop - from >= 32768;
+        const bool holds = stop - from >= 32768;
         const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = !holds ? 64 : pack < 1024 ? 4096 / pack : 4;
         const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element

@@ -9,7 +9,7 @@ import pytest
 
 import quern
 
-DTYPES = ["int8", "uint8", "int16", "int32", "uint64", "float16", "float32", "float64", "complex64"]
+DTYPES = ["int8", "uint8", "int16", "int32", "uint32", "uint64", "float16", "float32", "float64", "complex64"]
 LENGTHS = [1, 63, 64, 65, 1000, 1023, 4096, 5001, 40_000]
 
 
@@ -62,3 +62,19 @@ def test_nan_wins_wherever_it_stands(device: quern.Device, dtype: str) -> None:
         for name in ("nanargmax", "nanargmin"):
             found = getattr(quern, name)(quern.asarray(x[[0, 2]]), axis=1)
             np.testing.assert_array_equal(found.get(), getattr(np, name)(x[[0, 2]], axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("length", [9, 40, 300, 5000])
+def test_zeros_of_both_signs_are_equal(device: quern.Device, dtype: str, length: int) -> None:
+    x = np.zeros((3, length), dtype)
+    x[0, ::3] = x[1, 1::2] = x[2, -1] = -0.0
+    check(x)
+    check(x + np.arange(length) // 7 % 2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_of_all_short_lengths(device: quern.Device, dtype: str) -> None:
+    random = np.random.default_rng(5)
+    for length in [*range(1, 70), 127, 128, 129, 255, 257, 700]:
+        check(random.integers(0, 40, (7, length)).astype(dtype))
