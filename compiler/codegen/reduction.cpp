@@ -175,21 +175,28 @@ void ReductionEmitter::lambdas() {
         join_lambda("join_inner", own("inner"));
 }
 
-// Writes the outputs of one row from its accumulator.
+// Writes the outputs of one row from its accumulator: `post` where the row says where they are, `put`
+// where somebody knows.
 void ReductionEmitter::post_lambda() {
-    out_.open("const auto ", own("post"), " = [&](const ", index_, " ", own("row"),
-              ", _type_reduce a)");
-    split_axes(own("row"), 0, layout_.kept_ndim, "");
-    for (const OperandRef& ref : outputs_)
-        out_.line(type(ref), "& ", name(ref), " = *",
-                  at_byte(own("data_" + name(ref)),
-                          join(nest(name(ref) + "_start"), offset(ref, 0, layout_.kept_ndim))),
-                  ";");
+    std::string given, found;
+    for (const OperandRef& ref : outputs_) {
+        given += join(", ", type(ref), "& ", name(ref));
+        found += join(", *", at_byte(own("data_" + name(ref)),
+                                     join(nest(name(ref) + "_start"),
+                                          offset(ref, 0, layout_.kept_ndim))));
+    }
+    out_.open("const auto ", own("put"), " = [&](const ", index_, " ", own("row"),
+              ", _type_reduce a", given, ")");
     if (spec_.uses_row)
         out_.line("const ptrdiff_t _i = static_cast<ptrdiff_t>(", own("row"), ");");
     if (spec_.uses_out_ind)
         out_.line("_out_ind.set(_i);");
     out_.user(post_map_label, spec_.post_map_expr, ";");
+    out_.close(";");
+    out_.open("const auto ", own("post"), " = [&](const ", index_, " ", own("row"),
+              ", const _type_reduce& ", own("total"), ")");
+    split_axes(own("row"), 0, layout_.kept_ndim, "");
+    out_.line(own("put"), "(", own("row"), ", ", own("total"), found, ");");
     out_.close(";");
 }
 

@@ -312,11 +312,27 @@ void ReductionEmitter::cpu_columns() {
                                          : widened(join(own("all"), ".fold(", own("j"), ", ",
                                                         nest("run"), ", ", inner_join(), ")"))));
     } else {
+        std::string side_by_side; // outputs whose columns are neighbours
+        const bool beside = !layout_.split && std::ranges::all_of(outputs_, [&](const auto& ref) {
+            return access(ref) == Access::contiguous;
+        });
+        for (const OperandRef& ref : outputs_)
+            if (beside) {
+                out_.line(type(ref), "* const ", own("to_" + name(ref)), " = ",
+                          at_byte(own("data_" + name(ref)),
+                                  join(nest(name(ref) + "_start"), offset(ref, 0, n - 1))),
+                          " + ", own("low"), ";");
+                side_by_side += join(", ", own("to_" + name(ref)), "[", own("j"), "]");
+            }
         out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
                   own("j"), ")");
         out_.line("const ", index_, " ", own("row"), " = ", own("outer"), " * ", nest("length"),
                   " + ", own("low"), " + ", own("j"), ";");
-        out_.line(result(own("row"), widened(join(own("all"), ".get(", own("j"), ")"))));
+        const std::string total = widened(join(own("all"), ".get(", own("j"), ")"));
+        if (beside)
+            out_.line(own("put"), "(", own("row"), ", ", total, side_by_side, ");");
+        else
+            out_.line(result(own("row"), total));
     }
     out_.close();
     out_.close();

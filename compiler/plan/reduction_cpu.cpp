@@ -150,6 +150,8 @@ void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& p
 
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
     constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
+    // Few rows, and what is found in them stays in the nearest cache until it is stored.
+    constexpr std::int64_t few_rows = 8, few_rows_span = 4096;
     ReductionLayout& layout = plan.layout;
     const bool rows = layout.strategy == ReductionStrategy::rows;
     const std::int64_t length = plan.length, work = plan.outputs * plan.reduced;
@@ -169,6 +171,8 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         if (!layout.runs && request.processors > 1)
             plan.span =
                 narrowed(plan, std::min(work / (16 * grain), std::int64_t{2} * request.processors));
+        if (!layout.runs && plan.reduced <= few_rows)
+            plan.span = std::min(plan.span, few_rows_span);
         plan.together = rows_together(nest, request, plan);
         plan.tiles_along = ceil_div(length, plan.span);
         plan.tiles = plan.outputs * plan.run / length * plan.tiles_along;
