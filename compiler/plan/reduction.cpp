@@ -292,7 +292,9 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
 
     layout.scattered = nest.has_place && !nest.places_in_order();
     bool rows = nest.walks_fastest(request.operands);
-    if (rows && request.target == Target::cpu)
+    if (!rows && request.target == Target::cpu)
+        rows = lies_between(nest, request);
+    else if (rows && request.target == Target::cpu)
         if (const Runs runs = runs_of(nest, request); runs != Runs::none) {
             make_runs(request, nest, plan, runs);
             rows = false;

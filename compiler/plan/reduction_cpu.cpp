@@ -109,6 +109,26 @@ std::int64_t folded_together(const KeptNest& nest, const ReductionRequest& reque
 
 } // namespace
 
+bool lies_between(const KeptNest& nest, const ReductionRequest& request) {
+    constexpr std::int64_t least = 32; // elements of a row
+    const std::int64_t most = request.uses_place ? 4 : 2; // columns
+    if (nest.kept == 0 || nest.reduced() != 1 || !request.may_read_between || request.keep_axes)
+        return false;
+    const int inner = nest.ndim - 1, across = nest.kept - 1;
+    const std::int64_t columns = nest.extent[across], length = nest.extent[inner];
+    if (columns > most || length < least)
+        return false;
+    for (int k = 0; k < nest.operands; ++k) {
+        const Operand& operand = request.operands[k];
+        if (operand.output)
+            continue;
+        const std::int64_t item = operand.item_bytes;
+        if (nest.stride[k][across] != item || nest.stride[k][inner] != item * columns)
+            return false;
+    }
+    return true;
+}
+
 Runs runs_of(const KeptNest& nest, const ReductionRequest& request) {
     // Bytes of a run; where an element decides, rows that are left early are best. To fold a run
     // takes as long as some vectors of it, longer where elements are narrow or accumulators wide.

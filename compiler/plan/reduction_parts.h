@@ -10,6 +10,10 @@ namespace quern {
 void split_steps(const ReductionRequest& request, std::int64_t wanted, std::int64_t unit,
                  ReductionPlan& plan);
 
+// CPU: two columns beside each other are rows with something between their elements; up to four
+// where places are wanted.
+[[nodiscard]] bool lies_between(const KeptNest& nest, const ReductionRequest& request);
+
 // CPU, where kept axes stand between the reduced ones: short runs along a row, each far from the
 // next, become columns of their own that meet at the end, so that memory is read in its order.
 // Longer runs are folded each, and outputs are what the columns hold.

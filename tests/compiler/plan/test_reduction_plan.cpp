@@ -189,6 +189,42 @@ TEST(ReductionPlan, ASmallStepIsPartOfTheLayout) {
     EXPECT_EQ(step(20, 10, true), std::pair(0, 16));
 }
 
+// Two columns, or up to four whose places are wanted, are rows with something between.
+TEST(ReductionPlan, AFewColumnsAreRowsOfTheCpu) {
+    const auto plan = [](std::int64_t steps, std::int64_t columns, bool places, bool anything) {
+        const std::int64_t shape[]{100, steps, columns}, out[]{100, 1, columns},
+            strides[]{steps * columns * 4, columns * 4, 4}, to[]{columns * 4, 0, 4};
+        const Operand operands[]{{shape, strides, 3, 4, 0x1000, false},
+                                 {out, to, 3, 4, 0x1000, true}};
+        ReductionRequest request;
+        request.shape = shape;
+        request.reduced = 2;
+        request.operands = operands;
+        request.target = Target::cpu;
+        request.uses_place = places;
+        request.may_read_between = anything;
+        ReductionPlan plan;
+        EXPECT_TRUE(plan_reduction(request, plan));
+        return plan.layout.strategy == ReductionStrategy::rows ? int{plan.layout.step} : 0;
+    };
+    EXPECT_EQ(plan(1000, 2, false, true), 2);
+    EXPECT_EQ(plan(1000, 3, false, true), 0);
+    EXPECT_EQ(plan(1000, 4, true, true), 4);
+    EXPECT_EQ(plan(1000, 5, true, true), 0);
+    EXPECT_EQ(plan(1000, 2, true, false), 0);
+    EXPECT_EQ(plan(20, 2, true, true), 0); // too short
+}
+
+// Few rows, and their tile is in the nearest cache until the results are stored.
+TEST(ReductionPlan, FewRowsTakeSmallTilesOnTheCpu) {
+    const auto span = [](std::int64_t rows) {
+        return Planned({rows, 1 << 20}, 1, 4, 0x1000, Target::cpu, 1).plan.span;
+    };
+    EXPECT_EQ(span(2), 4096);
+    EXPECT_EQ(span(8), 4096);
+    EXPECT_EQ(span(9), 32768);
+}
+
 // Kept axes between reduced ones: short runs become columns, so that memory is read in its order.
 TEST(ReductionPlan, ShortRunsOfTheCpu) {
     const auto plan = [](std::vector<std::int64_t> shape, std::uint64_t reduced) {
