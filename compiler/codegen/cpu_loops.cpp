@@ -4,13 +4,14 @@
 
 namespace quern {
 
-// The op table's copy, of rows that lie one element after the other.
+// The op table's copy, to rows that lie one element after the other.
 bool ElementwiseEmitter::moves() const {
     const OpRow& copy = row(Op::copy);
     return spec_.operation == copy.operation && spec_.in_params == copy.in_params &&
            spec_.out_params == copy.out_params &&
            std::ranges::all_of(operands_, [&](const OperandRef& ref) {
-               return access(ref) == Access::contiguous || access(ref) == Access::tiled;
+               return access(ref) == Access::contiguous || access(ref) == Access::tiled ||
+                      access(ref) == Access::gathered;
            });
 }
 
@@ -30,21 +31,56 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
     // LLVM guesses that a stride it only meets by name is 1, and writes no vectors for any other:
     // as a sum, with blockIdx.y, which is 0 here, it is left alone.
     for (const OperandRef& ref : operands_)
-        if (access(ref) == Access::strided)
+        if (access(ref) == Access::strided || access(ref) == Access::gathered)
             out_.line("const ", signed_, " ", own(join("by_", param(ref).name)), " = ",
                       nest(stride_name(ref, inner)), " + blockIdx.y;");
+    const auto gather = [&](const OperandRef& ref, const std::string& into,
+                            const std::string& begin, const std::string& end) {
+        const std::string by = own(join("by_", param(ref).name));
+        out_.line("quern::gather_row(", into, ", quern::at_byte(",
+                  own(join("row_", param(ref).name)), ", (", begin, ") * ", by, "), ", by, ", ",
+                  end, " - (", begin, "));");
+    };
+    const auto gathers = [&](const OperandRef& ref) { return access(ref) == Access::gathered; };
+    const bool gathering = std::ranges::any_of(operands_, gathers);
     if (moves()) {
-        out_.line("quern::move_row(", own("row_y"), ", ", own("row_x"), ", ", from, ", ", to, ");");
+        if (gathering)
+            gather(*std::ranges::find_if(operands_, gathers), join(own("row_y"), " + (", from, ")"),
+                   from, to);
+        else
+            out_.line("quern::move_row(", own("row_y"), ", ", own("row_x"), ", ", from, ", ", to,
+                      ");");
         return;
+    }
+    const int gathered = std::ranges::count_if(operands_, gathers) <= 8 ? 512 : 64; // elements
+    std::string begin = from, end = to;
+    if (gathering) {
+        begin = own("begin"), end = own("past");
+        out_.open("for (", signed_, " ", begin, " = ", from, "; ", begin, " < ", to, "; ", begin,
+                  " += ", gathered, ")");
+        out_.line("const ", signed_, " ", end, " = ", begin, " + ", gathered, " < ", to, " ? ",
+                  begin, " + ", gathered, " : ", to, ";");
+        for (const OperandRef& ref : operands_)
+            if (gathers(ref)) {
+                const std::string near = own(join("near_", param(ref).name));
+                out_.line("alignas(64) unsigned char ", near, "_bytes[", gathered, " * sizeof(",
+                          type(ref), ")];");
+                out_.line(type(ref), "* const ", near, " = reinterpret_cast<", type(ref), "*>(",
+                          near, "_bytes);");
+                gather(ref, near, begin, end);
+            }
     }
     if (!writes_places(spec_)) // two elements may write one place
         out_.line("QUERN_INDEPENDENT");
-    out_.open("for (", signed_, " ", own("j"), " = ", from, "; ", own("j"), " < ", to, "; ++",
+    out_.open("for (", signed_, " ", own("j"), " = ", begin, "; ", own("j"), " < ", end, "; ++",
               own("j"), ")");
     for (const OperandRef& ref : operands_) {
         const std::string row = own(join("row_", param(ref).name));
         if (access(ref) == Access::contiguous || access(ref) == Access::tiled)
             reference(ref, join(row, "[", own("j"), "]"));
+        else if (gathers(ref))
+            reference(ref,
+                      join(own(join("near_", param(ref).name)), "[", own("j"), " - ", begin, "]"));
         else if (access(ref) != Access::repeated)
             reference(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ",
                                 own(join("by_", param(ref).name)), ")"));
@@ -54,6 +90,8 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
     }
     body(position);
     out_.close();
+    if (gathering)
+        out_.close();
 }
 
 // CPU: this block's share of the elements, row by row.

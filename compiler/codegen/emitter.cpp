@@ -157,6 +157,7 @@ std::string ElementwiseEmitter::tile_element(const OperandRef& ref, const std::s
     case Access::tiled:
         return join("quern::at_byte(", start, ", ", times(p, inner), ")[", q, "]");
     case Access::strided:
+    case Access::gathered:
         break;
     }
     return join("*quern::at_byte(", start, ", ", times(q, inner - 1), " + ", times(p, inner), ")");

@@ -9,7 +9,7 @@ bool has_stride(const ElementwiseLayout& layout, int operand, int axis) {
     if (axis + 1 < layout.ndim)
         return true;
     const Access access = layout.access[static_cast<std::size_t>(operand)];
-    return access == Access::strided || access == Access::tiled;
+    return access == Access::strided || access == Access::tiled || access == Access::gathered;
 }
 
 std::vector<NestField> nest_fields(const ElementwiseLayout& layout) {

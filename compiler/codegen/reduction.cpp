@@ -175,15 +175,15 @@ void ReductionEmitter::lambdas() {
         join_lambda("join_inner", own("inner"));
 }
 
-// Writes the outputs of one row from its accumulator: `post` where the row says where they are, `put`
-// where somebody knows.
+// Writes the outputs of one row from its accumulator: `post` where the row says where they are,
+// `put` where somebody knows.
 void ReductionEmitter::post_lambda() {
     std::string given, found;
     for (const OperandRef& ref : outputs_) {
         given += join(", ", type(ref), "& ", name(ref));
-        found += join(", *", at_byte(own("data_" + name(ref)),
-                                     join(nest(name(ref) + "_start"),
-                                          offset(ref, 0, layout_.kept_ndim))));
+        found += join(", *",
+                      at_byte(own("data_" + name(ref)),
+                              join(nest(name(ref) + "_start"), offset(ref, 0, layout_.kept_ndim))));
     }
     out_.open("const auto ", own("put"), " = [&](const ", index_, " ", own("row"),
               ", _type_reduce a", given, ")");

@@ -2,7 +2,7 @@
 // the steps that their elements need and the steps over rows that need nothing but them.
 #include "compiler/fusion/cut.h"
 
-#include "compiler/spec/tokens.h"
+#include "compiler/spec/body_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -10,18 +10,6 @@
 
 namespace quern {
 namespace {
-
-constexpr std::array cheap_functions{
-    std::string_view("abs"),     std::string_view("absolute"), std::string_view("ceil"),
-    std::string_view("conj"),    std::string_view("convert"),  std::string_view("divide"),
-    std::string_view("fabs"),    std::string_view("floor"),    std::string_view("fmax"),
-    std::string_view("fmin"),    std::string_view("isfinite"), std::string_view("isinf"),
-    std::string_view("isnan"),   std::string_view("max"),      std::string_view("maximum"),
-    std::string_view("min"),     std::string_view("minimum"),  std::string_view("rint"),
-    std::string_view("sign"),    std::string_view("signbit"),  std::string_view("sqrt"),
-    std::string_view("square"),  std::string_view("trunc"),    std::string_view("where"),
-    std::string_view("is_nan"),  std::string_view("clip"),     std::string_view("reciprocal"),
-    std::string_view("copysign")};
 
 // A part of `steps`, numbers of the whole graph's in order; of what they make `stored` is wanted.
 GraphPart part_of(const FusionGraph& graph, PartKind kind, const std::vector<std::size_t>& steps,
@@ -241,16 +229,6 @@ class Cutter {
 };
 
 } // namespace
-
-bool is_costly(const ElementwiseSpec& spec) {
-    const TokenList list = tokenize(spec.operation);
-    for (std::size_t k = 1; k < list.tokens.size(); ++k)
-        if (list.tokens[k].is("(") && list.tokens[k - 1].kind == Token::Kind::identifier &&
-            !is_cpp_keyword(list.tokens[k - 1].text) &&
-            std::ranges::find(cheap_functions, list.tokens[k - 1].text) == cheap_functions.end())
-            return true;
-    return false;
-}
 
 std::vector<GraphPart> cut(const FusionGraph& graph, const CutRules& rules) {
     return Cutter(graph, rules).run();

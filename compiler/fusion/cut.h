@@ -30,7 +30,4 @@ struct CutRules {
 // the first half of the steps and the second.
 [[nodiscard]] std::vector<GraphPart> halves(const GraphPart& part);
 
-// Does the body call functions that take far longer than a load?
-[[nodiscard]] bool is_costly(const ElementwiseSpec& spec);
-
 } // namespace quern

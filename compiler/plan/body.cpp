@@ -1,6 +1,8 @@
 // Reads a body's needs off the facts that its spec holds.
 #include "compiler/plan/body.h"
 
+#include "compiler/spec/body_facts.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -48,6 +50,8 @@ BodyNeeds needs_of(const ElementwiseSpec& spec) {
     needs.keep_axes = !spec.reduce_dims && facts.uses_ind;
     needs.one_element = facts.leaves_early || names_a_thread(facts.identifiers);
     needs.swift = spec.swift_steps >= least_swift_steps && spec.total;
+    needs.in_place = in_order || std::ranges::any_of(spec.params, &Param::non_const);
+    needs.costly = is_costly(spec);
     needs.grain = in_order ? one_block : grain_of(spec);
     return needs;
 }

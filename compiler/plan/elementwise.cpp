@@ -89,6 +89,17 @@ int tile_axis(const Nest& nest, std::span<const Operand> operands, std::int64_t 
     return found;
 }
 
+// CPU: loops over elements that stand apart have scalar loads, and no vectors at all where they
+// call a function. To put the elements side by side first pays for that, or where it takes vectors
+// alone.
+bool worth_gathering(const PlanRequest& request, const Operand& operand, std::int64_t stride) {
+    if (request.target != Target::cpu || operand.output || operand.place || request.body.in_place)
+        return false;
+    const std::int64_t item = operand.item_bytes;
+    return request.body.costly || stride == -item || (stride == 2 * item && item <= 4) ||
+           (stride == 4 * item && item <= 2);
+}
+
 void choose_access(const Nest& nest, const PlanRequest& request, ElementwiseLayout& layout,
                    bool tiles) {
     const int inner = nest.ndim - 1;
@@ -99,7 +110,8 @@ void choose_access(const Nest& nest, const PlanRequest& request, ElementwiseLayo
             : stride == 0                             ? Access::repeated
             : tiles && nest.stride[k][inner - 1] == item && !request.operands[k].place
                 ? Access::tiled
-                : Access::strided;
+            : worth_gathering(request, request.operands[k], stride) ? Access::gathered
+                                                                    : Access::strided;
     }
 }
 
@@ -337,7 +349,7 @@ bool plan_elementwise(const PlanRequest& request, ElementwisePlan& plan) {
 
 std::string describe(const ElementwiseLayout& layout) {
     static constexpr std::array strategies{"vector", "scattered", "tile", "range", "blocked"};
-    static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
+    static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled", "gathered"};
     std::string text = join(strategies[static_cast<std::size_t>(layout.strategy)], " x",
                             int{layout.lanes}, layout.packed ? " in packs | " : " | ",
                             int{layout.ndim}, layout.ndim == 1 ? " axis |" : " axes |");

@@ -45,6 +45,7 @@ enum class Access : std::uint8_t {
     repeated,   // the same element all along (stride 0)
     strided,    // anything else
     tiled,      // contiguous along the tile's other axis
+    gathered,   // CPU: strided, and put side by side before they are looked at
 };
 
 // Everything that the generated text depends on besides the types. Part of the kernel's key.

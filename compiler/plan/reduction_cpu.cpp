@@ -110,7 +110,7 @@ std::int64_t folded_together(const KeptNest& nest, const ReductionRequest& reque
 } // namespace
 
 bool lies_between(const KeptNest& nest, const ReductionRequest& request) {
-    constexpr std::int64_t least = 32; // elements of a row
+    constexpr std::int64_t least = 32;                    // elements of a row
     const std::int64_t most = request.uses_place ? 4 : 2; // columns
     if (nest.kept == 0 || nest.reduced() != 1 || !request.may_read_between || request.keep_axes)
         return false;

@@ -11,6 +11,18 @@
 namespace quern {
 namespace {
 
+constexpr std::array cheap_functions{
+    std::string_view("abs"),     std::string_view("absolute"), std::string_view("ceil"),
+    std::string_view("conj"),    std::string_view("convert"),  std::string_view("divide"),
+    std::string_view("fabs"),    std::string_view("floor"),    std::string_view("fmax"),
+    std::string_view("fmin"),    std::string_view("isfinite"), std::string_view("isinf"),
+    std::string_view("isnan"),   std::string_view("max"),      std::string_view("maximum"),
+    std::string_view("min"),     std::string_view("minimum"),  std::string_view("rint"),
+    std::string_view("sign"),    std::string_view("signbit"),  std::string_view("sqrt"),
+    std::string_view("square"),  std::string_view("trunc"),    std::string_view("where"),
+    std::string_view("is_nan"),  std::string_view("clip"),     std::string_view("reciprocal"),
+    std::string_view("copysign")};
+
 using Tokens = std::span<const Token>;
 
 bool is_name(const Token& token) { return token.kind == Token::Kind::identifier; }
@@ -345,6 +357,17 @@ BodyFacts find_body_facts(const BodyTexts& texts, std::span<const Param> params)
     // A jump written in loop_prep skips the loop.
     facts.leaves_early |= contains_any(outside, jumps);
     return facts;
+}
+
+bool is_costly(const ElementwiseSpec& spec) {
+    const TokenList list = tokenize(spec.operation);
+    for (std::size_t k = 1; k < list.tokens.size(); ++k)
+        if (list.tokens[k].is("(") && list.tokens[k - 1].kind == Token::Kind::identifier &&
+            !is_cpp_keyword(list.tokens[k - 1].text) && // nor a cast, as T(x)
+            list.tokens[k - 1].text.size() > 1 &&
+            std::ranges::find(cheap_functions, list.tokens[k - 1].text) == cheap_functions.end())
+            return true;
+    return false;
 }
 
 } // namespace quern

@@ -64,9 +64,8 @@ constexpr std::array positions{Option::axis, Option::out, Option::keepdims, Opti
 constexpr std::array ranges{Option::axis, Option::out, Option::keepdims};
 constexpr std::array means{Option::axis, Option::dtype, Option::out, Option::keepdims,
                            Option::where};
-constexpr std::array spreads{Option::axis, Option::dtype,    Option::out,
-                             Option::ddof, Option::keepdims, Option::where,
-                             Option::mean};
+constexpr std::array spreads{Option::axis,     Option::dtype, Option::out, Option::ddof,
+                             Option::keepdims, Option::where, Option::mean};
 constexpr std::array methods{
     Method{Reduction::sum, totals, 6},       Method{Reduction::prod, totals, 6},
     Method{Reduction::max, extremes, 5},     Method{Reduction::min, extremes, 5},
@@ -135,7 +134,9 @@ py::object call(const Method& method, PyObject* self, const GivenOptions& given)
         return py::module_::import("quern").attr(row(method.op).name.data())(
             py::handle(self), object(Option::axis), object(Option::dtype), object(Option::out),
             get(Option::ddof) == nullptr ? py::object(py::float_(0.0)) : object(Option::ddof),
-            keepdims, py::arg("where") = get(Option::where) == nullptr ? py::object(py::bool_(true)) : object(Option::where),
+            keepdims,
+            py::arg("where") =
+                get(Option::where) == nullptr ? py::object(py::bool_(true)) : object(Option::where),
             py::arg("mean") = object(Option::mean));
     const bool placed = method.op == Reduction::argmax || method.op == Reduction::argmin;
     py::object found =
@@ -149,13 +150,12 @@ py::object call(const Method& method, PyObject* self, const GivenOptions& given)
     return found;
 }
 
-template <std::size_t which>
-PyObject* method(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
-                 PyObject* names) noexcept {
+template <std::size_t which> PyObject* method(PyObject* self, PyObject* const* arguments,
+                                              Py_ssize_t count, PyObject* names) noexcept {
     return guarded(
         [&] {
-            const GivenOptions given = read_options(methods[which], arguments,
-                                                    static_cast<std::size_t>(count), names);
+            const GivenOptions given =
+                read_options(methods[which], arguments, static_cast<std::size_t>(count), names);
             return call(methods[which], self, given).release().ptr();
         },
         static_cast<PyObject*>(nullptr));
@@ -179,10 +179,10 @@ std::string document(const Method& method) {
 template <std::size_t... which>
 void attach_methods(py::handle type, std::index_sequence<which...>) {
     static const std::array documents{document(methods[which])...};
-    static std::array definitions{PyMethodDef{
-        row(methods[which].op).name.data(),
-        reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(method<which>)),
-        METH_FASTCALL | METH_KEYWORDS, documents[which].c_str()}...};
+    static std::array definitions{
+        PyMethodDef{row(methods[which].op).name.data(),
+                    reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(method<which>)),
+                    METH_FASTCALL | METH_KEYWORDS, documents[which].c_str()}...};
     for (PyMethodDef& definition : definitions)
         type.attr(definition.ml_name) = py::reinterpret_steal<py::object>(
             PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &definition));

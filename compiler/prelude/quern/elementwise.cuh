@@ -100,6 +100,37 @@ template <class T> __device__ inline void move_row(T* to, const T* from, quern_i
     for (quern_int64 k = begin; k < end; ++k) to[k] = from[k];
 }
 
+// Elements that stand `stride` bytes apart, side by side. Those at one end of wider words are read as these.
+template <int bytes> struct WordOf { typedef unsigned char Word; };
+template <> struct WordOf<2> { typedef unsigned short Word; };
+template <> struct WordOf<4> { typedef unsigned int Word; };
+template <> struct WordOf<8> { typedef unsigned long long Word; };
+template <int many, class T> __device__ inline void gather_ends(T* to, const T* from, quern_int64 count) {
+    typedef typename WordOf<sizeof(T)>::Word Word;
+    typedef typename WordOf<many * sizeof(T)>::Word Wide;
+    QUERN_INDEPENDENT
+    for (quern_int64 k = 0; k < count - 1; ++k) { // nothing may stand behind the last
+        Wide wide;
+        memcpy(&wide, from + many * k, sizeof wide);
+        const Word word = static_cast<Word>(wide);
+        memcpy(to + k, &word, sizeof word);
+    }
+    if (count > 0) memcpy(to + count - 1, from + many * (count - 1), sizeof(T));
+}
+template <class T> __device__ inline void gather_row(T* to, const T* from, quern_int64 stride, quern_int64 count) {
+    const quern_int64 size = sizeof(T);
+    if constexpr (size <= 4 && (size & (size - 1)) == 0)
+        if (stride == 2 * size) return gather_ends<2>(to, from, count);
+    if constexpr (size <= 2)
+        if (stride == 4 * size) return gather_ends<4>(to, from, count);
+    if (stride == -size) {
+        QUERN_INDEPENDENT
+        for (quern_int64 k = 0; k < count; ++k) to[k] = from[-k];
+        return;
+    }
+    for (quern_int64 k = 0; k < count; ++k) to[k] = *at_byte(from, k * stride);
+}
+
 template <class Int, Int... k> struct Lineup {};
 
 // Squares of elements as vectors, a row each; of wide elements one is a square.

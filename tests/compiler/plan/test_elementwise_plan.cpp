@@ -347,6 +347,30 @@ TEST(ElementwisePlan, WritersOfPlacesAreOneBlock) {
     EXPECT_EQ(planned({dense({1 << 20}), dense({1 << 20}, 4, true)}, request).plan.grid, 1u);
 }
 
+// Elements that stand apart are put side by side on the CPU where vectors do it, or where a
+// function is called on them.
+TEST(ElementwisePlan, WhatIsWorthGathering) {
+    const auto access = [](std::int64_t step, std::uint32_t item, bool costly,
+                           bool in_place = false, Target target = Target::cpu) {
+        Made x = dense({4096}, item);
+        x.strides[0] = step * item;
+        PlanRequest request;
+        request.target = target;
+        request.body.costly = costly;
+        request.body.in_place = in_place;
+        return planned({x, dense({4096}, 4, true)}, request).plan.layout.access[0];
+    };
+    for (const std::int64_t step : {2, -1})
+        EXPECT_EQ(access(step, 4, false), Access::gathered);
+    EXPECT_EQ(access(4, 1, false), Access::gathered);
+    EXPECT_EQ(access(4, 4, false), Access::strided);
+    EXPECT_EQ(access(2, 8, false), Access::strided);
+    EXPECT_EQ(access(2, 8, true), Access::gathered);
+    EXPECT_EQ(access(7, 4, true), Access::gathered);
+    EXPECT_EQ(access(7, 4, true, true), Access::strided);
+    EXPECT_EQ(access(2, 4, true, false, Target::gpu), Access::strided);
+}
+
 TEST(Divisor, IsExactForEveryNumerator) {
     std::mt19937_64 random(3);
     for (int round = 0; round < 200000; ++round) {
