@@ -176,7 +176,7 @@ void ReductionEmitter::lambdas() {
 }
 
 // Writes the outputs of one row from its accumulator: `post` where the row says where they are,
-// `put` where somebody knows.
+// `assign` where somebody knows.
 void ReductionEmitter::post_lambda() {
     std::string given, found;
     for (const OperandRef& ref : outputs_) {
@@ -185,7 +185,7 @@ void ReductionEmitter::post_lambda() {
                       at_byte(own("data_" + name(ref)),
                               join(nest(name(ref) + "_start"), offset(ref, 0, layout_.kept_ndim))));
     }
-    out_.open("const auto ", own("put"), " = [&](const ", index_, " ", own("row"),
+    out_.open("const auto ", own("assign"), " = [&](const ", index_, " ", own("row"),
               ", _type_reduce a", given, ")");
     if (spec_.uses_row)
         out_.line("const ptrdiff_t _i = static_cast<ptrdiff_t>(", own("row"), ");");
@@ -196,7 +196,7 @@ void ReductionEmitter::post_lambda() {
     out_.open("const auto ", own("post"), " = [&](const ", index_, " ", own("row"),
               ", const _type_reduce& ", own("total"), ")");
     split_axes(own("row"), 0, layout_.kept_ndim, "");
-    out_.line(own("put"), "(", own("row"), ", ", own("total"), found, ");");
+    out_.line(own("assign"), "(", own("row"), ", ", own("total"), found, ");");
     out_.close(";");
 }
 

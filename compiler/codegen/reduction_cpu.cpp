@@ -330,7 +330,7 @@ void ReductionEmitter::cpu_columns() {
                   " + ", own("low"), " + ", own("j"), ";");
         const std::string total = widened(join(own("all"), ".get(", own("j"), ")"));
         if (beside)
-            out_.line(own("put"), "(", own("row"), ", ", total, side_by_side, ");");
+            out_.line(own("assign"), "(", own("row"), ", ", total, side_by_side, ");");
         else
             out_.line(result(own("row"), total));
     }
