@@ -80,9 +80,10 @@ void wait_for_producer(Device& device, const py::object& stream) {
     Stream::external(device, ours).wait(event.handle());
 }
 
-// An array over memory that `owner` keeps. Throws ValueError for elements that are not aligned.
-Array over(Device& device, std::uint64_t address, DType dtype, Dims shape, Dims strides,
-           bool read_only, PyObject* owner) {
+} // namespace
+
+Array array_over(Device& device, std::uint64_t address, DType dtype, Dims shape, Dims strides,
+                 bool read_only, PyObject* owner) {
     std::uint64_t misaligned = address % bytes_of(dtype);
     std::size_t bytes = bytes_of(dtype);
     for (int k = 0; k < shape.size(); ++k) {
@@ -98,6 +99,8 @@ Array over(Device& device, std::uint64_t address, DType dtype, Dims shape, Dims 
     return Array(keep_alive(device, address, bytes, owner), address, dtype, std::move(shape),
                  std::move(strides), !read_only);
 }
+
+namespace {
 
 Array import_interface(const py::dict& interface, PyObject* owner, bool on_gpu) {
     const auto entry = [&](const char* name) -> py::object {
@@ -120,7 +123,8 @@ Array import_interface(const py::dict& interface, PyObject* owner, bool on_gpu) 
     Device& device = on_gpu ? device_of_pointer(address) : find_device("cpu");
     if (on_gpu)
         wait_for_producer(device, entry("stream"));
-    return over(device, address, dtype, std::move(shape), std::move(strides), read_only, owner);
+    return array_over(device, address, dtype, std::move(shape), std::move(strides), read_only,
+                      owner);
 }
 std::optional<py::dict> find_interface(PyObject* object, const char* name) {
     const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttrString(object, name));
@@ -229,9 +233,9 @@ Array share(const py::array& host) {
     const auto extents = [&](const py::ssize_t* values) {
         return Dims(std::span(values, static_cast<std::size_t>(host.ndim())));
     };
-    return over(find_device("cpu"), reinterpret_cast<std::uint64_t>(host.data()),
-                to_dtype(host.dtype()), extents(host.shape()), extents(host.strides()),
-                !host.writeable(), host.ptr());
+    return array_over(find_device("cpu"), reinterpret_cast<std::uint64_t>(host.data()),
+                      to_dtype(host.dtype()), extents(host.shape()), extents(host.strides()),
+                      !host.writeable(), host.ptr());
 }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {

@@ -217,7 +217,45 @@ Wanted wanted_of(const py::object& dtype, const py::object& copy, const py::obje
     return wanted;
 }
 
+// A buffer's memory as it lies. What only a copy makes an array of goes by way of NumPy, which also
+// tells what is wrong.
+py::object from_buffer(const py::object& buffer, const py::object& dtype, py::ssize_t count,
+                       py::ssize_t offset, const py::object& device) {
+    Device& place = device.is_none() ? current_device() : to_device(device);
+    const bool plain = dtype.is_none() || is_native(py::dtype::from_args(dtype));
+    if (place.is_cpu() && plain && PyObject_CheckBuffer(buffer.ptr()) != 0) {
+        const DType type = dtype.is_none() ? DType::float64 : to_dtype(dtype);
+        const auto item = static_cast<py::ssize_t>(bytes_of(type));
+        const auto view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(buffer.ptr()));
+        if (!view)
+            throw py::error_already_set();
+        const Py_buffer* memory = PyMemoryView_GET_BUFFER(view.ptr());
+        const py::ssize_t left = memory->len - offset;
+        const auto address =
+            reinterpret_cast<std::uint64_t>(memory->buf) + static_cast<std::uint64_t>(offset);
+        if (offset >= 0 && left > 0 && count != 0 && PyBuffer_IsContiguous(memory, 'C') != 0 &&
+            (count < 0 ? left % item == 0 : count <= left / item) &&
+            address % static_cast<std::uint64_t>(item) == 0) {
+            const std::int64_t length = count < 0 ? left / item : count;
+            return made_object(wrap_view(array_over(place, address, type, Dims{length}, Dims{item},
+                                                    memory->readonly != 0, view.ptr()),
+                                         view.ptr()));
+        }
+    }
+    const py::object host = py::module_::import("numpy").attr("frombuffer")(
+        buffer, dtype.is_none() ? py::object(py::str("float64")) : dtype, count, offset);
+    return make_array(host, wanted_of(py::none(), py::none(), py::none(), 0, device));
+}
+
 void add_conversions(py::module_& m) {
+    m.def("frombuffer", &from_buffer, py::arg("buffer"), py::arg("dtype") = py::none(),
+          py::arg("count") = -1, py::arg("offset") = 0, py::kw_only(),
+          py::arg("device") = py::none(),
+          "A 1-D array over the memory of a buffer, read-only where that is; on a GPU, or of "
+          "unaligned values, a copy.\n\n"
+          "`dtype` is float64 unless told; `count` elements, -1: all, from byte `offset` on.\n"
+          "Raises: TypeError for what is no buffer; ValueError for sizes that do not fit.\n"
+          "Source: NumPy, `numpy.frombuffer`.");
     m.def(
         "array",
         [](const py::object& value, const py::object& dtype, const py::object& copy,

@@ -86,6 +86,9 @@ void bind_array_filled(pybind11::module_& module);
 // The array itself, or what Python holds as one.
 pybind11::object as_array(const pybind11::object& value);
 void bind_array_interop(pybind11::handle type);
+// An array over memory that `owner` keeps. Throws ValueError for elements that are not aligned.
+Array array_over(Device& device, std::uint64_t address, DType dtype, Dims shape, Dims strides,
+                 bool read_only, PyObject* owner);
 void bind_array_joins(pybind11::module_& module);
 void bind_array_dlpack(pybind11::module_& module, pybind11::handle type);
 

@@ -112,6 +112,7 @@ from quern._creation import (
     copy,
     empty,
     empty_like,
+    frombuffer,
     full,
     full_like,
     linspace,
@@ -161,7 +162,6 @@ from quern._errors import (
     UnsupportedDtypeError,
 )
 from quern._files import (
-    frombuffer,
     fromfile,
     fromiter,
     fromstring,

@@ -985,6 +985,14 @@ def asanyarray(
 def ascontiguousarray(a: object, dtype: npt.DTypeLike | None = None) -> ndarray: ...
 def asfortranarray(a: object, dtype: npt.DTypeLike | None = None) -> ndarray: ...
 def copy(a: object, order: Order = "K") -> ndarray: ...
+def frombuffer(
+    buffer: object,
+    dtype: npt.DTypeLike | None = None,
+    count: int = -1,
+    offset: int = 0,
+    *,
+    device: DeviceLike = None,
+) -> ndarray: ...
 def empty(
     shape: Shape,
     dtype: npt.DTypeLike | None = None,

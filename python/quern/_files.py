@@ -1,4 +1,4 @@
-"""Arrays from and to files, text and buffers, in NumPy's formats: the bytes pass through the host."""
+"""Arrays from and to files and text, in NumPy's formats: the bytes pass through the host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from quern._core import DeviceLike, ndarray
 
 __all__ = [
-    "frombuffer",
     "fromfile",
     "fromiter",
     "fromstring",
@@ -41,18 +40,6 @@ def fromiter(*args: Any, device: DeviceLike = None, **kwargs: Any) -> ndarray:
 def fromstring(*args: Any, device: DeviceLike = None, **kwargs: Any) -> ndarray:
     """A 1-D array out of the numbers in a text. Arguments: `numpy.fromstring`'s."""
     return asarray(np.fromstring(*args, **kwargs), device=device)
-
-
-def frombuffer(*args: Any, device: DeviceLike = None, **kwargs: Any) -> ndarray:
-    """A 1-D array over the memory of a buffer, read-only where that is; on a GPU, or of unaligned values, a copy.
-
-    Arguments: `numpy.frombuffer`'s.
-    """
-    values = np.frombuffer(*args, **kwargs)
-    try:
-        return asarray(values, device=device, copy=False)
-    except ValueError:
-        return asarray(values, device=device)
 
 
 def loadtxt(*args: Any, device: DeviceLike = None, **kwargs: Any) -> ndarray:

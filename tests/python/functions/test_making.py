@@ -189,6 +189,13 @@ def test_files(device, tmp_path, make):
         assert np.frombuffer(room, "f")[0] == 9
         with pytest.raises(ValueError, match="read-only"):
             quern.frombuffer(bytes(8), "f")[0] = 1
+    agree(quern.frombuffer(x.tobytes(), "f", 3, 4), a.ravel()[1:4])
+    agree(quern.frombuffer(room, "f", count=0), a.ravel()[:0])
+    for arguments in [(b"abc", "i2"), (b"abcd", "i2", 3), (b"abcd", "i2", 1, 5), (3,)]:
+        with pytest.raises((ValueError, TypeError, AttributeError)) as theirs:
+            np.frombuffer(*arguments)
+        with pytest.raises(theirs.type):
+            quern.frombuffer(*arguments)
     agree(quern.frombuffer(b"x" * 17, "i4", offset=1), np.frombuffer(b"x" * 16, "i4"))
     agree(quern.frombuffer(x.tobytes(), ">i2"), np.frombuffer(x.tobytes(), ">i2").astype("i2"))
     agree(quern.fromstring("1 2 3", sep=" "), np.array([1.0, 2, 3]))
