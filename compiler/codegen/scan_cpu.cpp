@@ -2,6 +2,7 @@
 // are too few each is cut into tiles, which threads take one after another: a tile's elements are
 // joined first, and scanned behind what the tiles before have while they are still in the cache.
 #include "compiler/codegen/scan_emitter.h"
+#include "compiler/spec/body_facts.h"
 
 namespace quern {
 
@@ -59,9 +60,10 @@ void ScanEmitter::cpu_rows() {
     split_axes(own("whole"), 0, layout_.kept_ndim, "");
     starts(layout_.kept_ndim);
     element_lambdas();
+    const bool slow = is_costly(spec_.reduce_expr);
     const auto run_with = [&](bool puts) {
-        return join("quern::scan_run<", puts, ">(", own("begin"), ", ", own("end"), ", ",
-                    own(puts ? "carry" : "total"), ", ", own("join"), ", ", own("at"), ", ",
+        return join("quern::scan_run<", puts, ", ", slow, ">(", own("begin"), ", ", own("end"),
+                    ", ", own(puts ? "carry" : "total"), ", ", own("join"), ", ", own("at"), ", ",
                     own("put"), ");");
     };
     out_.line("quern::Prefix<_type_reduce> ", own("carry"), ";");

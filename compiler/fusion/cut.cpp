@@ -207,7 +207,7 @@ class Cutter {
     [[nodiscard]] bool is_kept(int value) const {
         return std::ranges::any_of(cone({value}), [&](std::size_t k) {
             const GraphStep& step = graph_.steps[k];
-            return !step.total() || (rules_.keeps_costly && is_costly(*step.spec));
+            return !step.total() || (rules_.keeps_costly && is_costly(step.spec->operation));
         });
     }
 

@@ -84,8 +84,9 @@ std::uint16_t lanes_along(const ReductionRequest& request, const ReductionLayout
     const bool apart = layout.step == 0 &&
                        std::ranges::any_of(std::span(layout.access).first(layout.operand_count),
                                            [](Access access) { return access == Access::strided; });
+    const std::int64_t brief = request.uses_place ? 256 : 64; // folding lanes takes as long
     return static_cast<std::uint16_t>(length < 8                                           ? 1
-                                      : length < 64                                        ? 8
+                                      : length < brief                                     ? 8
                                       : apart                                              ? 16
                                       : length < std::int64_t{layout.folds ? 2 : 4} * most ? 32
                                                                                            : most);

@@ -359,8 +359,8 @@ BodyFacts find_body_facts(const BodyTexts& texts, std::span<const Param> params)
     return facts;
 }
 
-bool is_costly(const ElementwiseSpec& spec) {
-    const TokenList list = tokenize(spec.operation);
+bool is_costly(std::string_view text) {
+    const TokenList list = tokenize(text);
     for (std::size_t k = 1; k < list.tokens.size(); ++k)
         if (list.tokens[k].is("(") && list.tokens[k - 1].kind == Token::Kind::identifier &&
             !is_cpp_keyword(list.tokens[k - 1].text) && // nor a cast, as T(x)

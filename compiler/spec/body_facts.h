@@ -16,7 +16,7 @@ struct BodyTexts {
 
 [[nodiscard]] BodyFacts find_body_facts(const BodyTexts& texts, std::span<const Param> params);
 
-// Does the body call functions that take far longer than a load?
-[[nodiscard]] bool is_costly(const ElementwiseSpec& spec);
+// Does a text of C++ call functions that take far longer than a load?
+[[nodiscard]] bool is_costly(std::string_view text);
 
 } // namespace quern

@@ -110,7 +110,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         if (IsBool<T>::value && rising) return find(dense, from, stop, join);
         if constexpr (count > 1) {
             if constexpr (PlaceBeside<T>::any && step == 1)
-                if (rising) from = carry<count <= 8 || sizeof(T) == 8 ? 16 : 32>(dense, from, stop, join);
+                if (rising) from = carry<count <= 8 ? 16 : 32>(dense, from, stop, join);
             from = scan<count <= 8 ? 16 : count>(dense, from, stop, join);
         }
         for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));

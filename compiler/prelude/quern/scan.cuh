@@ -42,21 +42,14 @@ template <class T> struct SharedTiles {
     __device__ void tell(unsigned long long tile) const { __atomic_store_n(told + tile, 1u, __ATOMIC_RELEASE); }
 };
 
-// Whether joins of the type take longer than a load and a store: integers are ready in the next cycle.
-template <class T> struct JoinsSlowly { static const bool value = true; };
-#define QUERN_JOINS_FAST(T) template <> struct JoinsSlowly<T> { static const bool value = false; };
-QUERN_JOINS_FAST(bool) QUERN_JOINS_FAST(signed char) QUERN_JOINS_FAST(unsigned char) QUERN_JOINS_FAST(short)
-QUERN_JOINS_FAST(unsigned short) QUERN_JOINS_FAST(int) QUERN_JOINS_FAST(unsigned int) QUERN_JOINS_FAST(long)
-QUERN_JOINS_FAST(unsigned long) QUERN_JOINS_FAST(long long) QUERN_JOINS_FAST(unsigned long long)
-#undef QUERN_JOINS_FAST
-
-// Elements [begin, end), at(j) each, joined in order behind `carry`; put(j, joined) where Puts. Long runs of slow joins go by
-// blocks: the chains of a block are independent, so that they run together, and what is before each is joined to it afterwards.
-template <bool Puts, class T, class Index, class Join, class At, class Put>
+// Elements [begin, end), at(j) each, joined in order behind `carry`; put(j, joined) where Puts. Long runs of slow joins, which
+// call functions, go by blocks: the chains of a block are independent, so that they run together, and what is before each is
+// joined to it afterwards. A sum or product alone is ready before a block is filled.
+template <bool Puts, bool Slow, class T, class Index, class Join, class At, class Put>
 __device__ inline void scan_run(Index begin, Index end, Prefix<T>& carry, const Join& join, const At& at, const Put& put) {
     const int chains = 8, steps = 32;
     Index j = begin;
-    for (; JoinsSlowly<T>::value && end - j >= chains * steps; j += chains * steps) {
+    for (; Slow && end - j >= chains * steps; j += chains * steps) {
         T joined[chains][steps], last[chains];
         for (int k = 0; k < chains * steps; ++k) joined[k / steps][k % steps] = at(j + k); // memory in its order
 #pragma unroll

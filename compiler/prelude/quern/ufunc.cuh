@@ -89,8 +89,12 @@ template <class T> __device__ inline T floor_divide(T a, T b) { return Division<
 template <class T> __device__ inline T fmod(T a, T b) { return Division<T>::left(a, b); }
 template <class T> __device__ inline T remainder(T a, T b) { return Division<T>::remainder(a, b); }
 template <class T> __device__ inline T left_shift(T a, T b) {
+    if (sizeof(T) < 8) { // in as many lanes of a vector
+        const unsigned int by = static_cast<unsigned int>(b);
+        return by < 8 * sizeof(T) ? static_cast<T>(static_cast<unsigned int>(a) << by) : T(0);
+    }
     const unsigned long long by = static_cast<unsigned long long>(b);
-    return by < 8 * sizeof(T) ? static_cast<T>(static_cast<unsigned long long>(a) << by) : T(0);
+    return by < 64 ? static_cast<T>(static_cast<unsigned long long>(a) << by) : T(0);
 }
 template <class T> __device__ inline T right_shift(T a, T b) {
     const unsigned long long by = static_cast<unsigned long long>(b), last = 8 * sizeof(T) - 1;
