@@ -54,22 +54,21 @@ struct Rest {
         r = ::fma(-whole.value, near::Quarter<float>::rest, ::fma(-whole.value, near::Quarter<float>::value, x));
     }
 };
-__device__ inline float turned_sine(const Rest& rest, int quarter) {
-    const float r = rest.r, z = r * r;
-    const float s[] = {1.0f, -0.166666507f, 0.00833203579f, -0.000195039043f};
-    const float c[] = {1.0f, -0.499998564f, 0.0416550149f, -0.00135857793f};
-    const float y = quarter & 1 ? polynomial(z, c) : r * polynomial(z, s);
-    return quarter & 2 ? -y : y;
+// sin(x - halves * pi), to 20 bits, its sign turned where `flips` is odd.
+__device__ inline float turned_sine(float x, float halves, unsigned int flips) {
+    const float r = ::fma(-halves, 2.0f * near::Quarter<float>::rest, ::fma(-halves, 2.0f * near::Quarter<float>::value, x));
+    const float c[] = {1.0f, -0.166658476f, 0.00831419788f, -0.000185396319f};
+    return __int_as_float(__float_as_int(r * polynomial(r * r, c)) ^ static_cast<int>(flips << 31));
 }
 __device__ inline float sin(float x) {
     if (near::is_many_turns(x)) return ::sin(x);
-    const Rest rest(x);
-    return x == 0.0f ? x : turned_sine(rest, rest.quarter);
+    const near::Whole<float> whole(x * 0.318309886f);
+    return x == 0.0f ? x : turned_sine(x, whole.value, whole.integer);
 }
 __device__ inline float cos(float x) {
     if (near::is_many_turns(x)) return ::cos(x);
-    const Rest rest(x);
-    return turned_sine(rest, rest.quarter + 1);
+    const near::Whole<float> whole(::fma(x, 0.318309886f, -0.5f));
+    return turned_sine(x, whole.value + 0.5f, whole.integer + 1);
 }
 __device__ inline float tan(float x) {
     if (near::is_many_turns(x)) return near::tan(x);
