@@ -22,16 +22,18 @@ SECTION = "reductions-cpu"
 LIMIT, WORST = 1.0, 0.8
 
 
-def seconds(calls: tuple[Callable[[], object], ...], least: float = 0.03) -> list[list[float]]:
-    """CPU time of each call: five rounds in turns, so that a noisy moment meets all, `least` seconds for each."""
+def seconds(
+    calls: tuple[Callable[[], object], ...], least: float = 0.03, rounds: int = 5
+) -> list[list[float]]:
+    """CPU time of each call: rounds in turns, so that a noisy moment meets all, `least` seconds for each."""
     found: list[list[float]] = [[] for _ in calls]
     counts = []
     for call in calls:
         began = time.process_time()
         call()
         took = max(time.process_time() - began, 1e-7)
-        counts.append(max(1, int(least / 5 / took)))
-    for _ in range(5):
+        counts.append(max(1, int(least / rounds / took)))
+    for _ in range(rounds):
         for k, call in enumerate(calls):
             began = time.process_time()
             for _ in range(counts[k]):
@@ -74,7 +76,7 @@ def measure(
         by_us, by_numpy = seconds((ours, theirs))
         near = LIMIT * 1.05 * statistics.median(by_us)  # to the limit, as noise goes
         if statistics.median(by_numpy) < near:
-            by_us, by_numpy = seconds((ours, theirs), least=0.5)
+            by_us, by_numpy = seconds((ours, theirs), least=1, rounds=41)
     rate = cell.bytes_moved / 1e9
     row.ours = Sample.of(by_us).map(lambda s: rate / s)
     row.reference = Sample.of(by_numpy).map(lambda s: rate / s)
