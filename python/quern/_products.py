@@ -133,7 +133,7 @@ def vdot(a: Any, b: Any) -> ndarray:
 
     Raises: ValueError where the sizes differ. Source: numpy.vdot.
     """
-    a, b = (x.ravel() for x in operands(a, b))
+    a, b = (x if x.ndim == 1 else x.ravel() for x in operands(a, b))
     if a.size != b.size:
         raise ValueError(f"cannot multiply {a.size} elements with {b.size}")
     return _contract(a, [0], b, [0], [], conjugate=True)
@@ -150,7 +150,7 @@ def inner(a: Any, b: Any) -> ndarray:
 
 def outer(a: Any, b: Any, out: ndarray | None = None) -> ndarray:
     """The products of all pairs of elements: shape (a.size, b.size). Source: numpy.outer."""
-    a, b = (x.ravel() for x in operands(a, b))
+    a, b = (x if x.ndim == 1 else x.ravel() for x in operands(a, b))
     return _contract(a, [0], b, [1], [0, 1], out=out)
 
 
