@@ -5,8 +5,6 @@
 #include "compiler/spec/body_facts.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace quern {
 namespace {

@@ -363,8 +363,8 @@ bool is_costly(std::string_view text) {
     const TokenList list = tokenize(text);
     for (std::size_t k = 1; k < list.tokens.size(); ++k)
         if (list.tokens[k].is("(") && list.tokens[k - 1].kind == Token::Kind::identifier &&
-            !is_cpp_keyword(list.tokens[k - 1].text) && // nor a cast, as T(x)
-            list.tokens[k - 1].text.size() > 1 &&
+            !is_cpp_keyword(list.tokens[k - 1].text) &&
+            list.tokens[k - 1].text.size() > 1 && // T(x) is a cast
             std::ranges::find(cheap_functions, list.tokens[k - 1].text) == cheap_functions.end())
             return true;
     return false;

@@ -3,6 +3,7 @@
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_call.h"
+#include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_error.h"
 #include "python/bindings/reduce_options.h"
 
@@ -106,13 +107,6 @@ GivenOptions read_options(const Method& method, PyObject* const* arguments, std:
     return given;
 }
 
-bool is_true(PyObject* object) {
-    const int truth = PyObject_IsTrue(object);
-    if (truth < 0)
-        throw py::error_already_set();
-    return truth != 0;
-}
-
 double to_double(PyObject* object) {
     const double value = PyFloat_AsDouble(object);
     if (value == -1 && PyErr_Occurred() != nullptr)
@@ -130,21 +124,18 @@ py::object call(const Method& method, PyObject* self, const GivenOptions& given)
         return get(option) != nullptr && get(option) != Py_None;
     };
     const bool keepdims = get(Option::keepdims) != nullptr && is_true(get(Option::keepdims));
+    const double ddof = get(Option::ddof) == nullptr ? 0 : to_double(get(Option::ddof));
+    const py::object where =
+        get(Option::where) == nullptr ? py::object(py::bool_(true)) : object(Option::where);
     if (is_given(Option::mean))
         return py::module_::import("quern").attr(row(method.op).name.data())(
             py::handle(self), object(Option::axis), object(Option::dtype), object(Option::out),
-            get(Option::ddof) == nullptr ? py::object(py::float_(0.0)) : object(Option::ddof),
-            keepdims,
-            py::arg("where") =
-                get(Option::where) == nullptr ? py::object(py::bool_(true)) : object(Option::where),
-            py::arg("mean") = object(Option::mean));
+            ddof, keepdims, py::arg("where") = where, py::arg("mean") = object(Option::mean));
     const bool placed = method.op == Reduction::argmax || method.op == Reduction::argmin;
     py::object found =
         run(method.op, *find_array(self),
             {object(Option::axis), placed ? py::object(py::none()) : object(Option::dtype),
-             object(Option::out), object(Option::initial),
-             get(Option::where) == nullptr ? py::object(py::bool_(true)) : object(Option::where),
-             keepdims, get(Option::ddof) == nullptr ? 0 : to_double(get(Option::ddof))});
+             object(Option::out), object(Option::initial), where, keepdims, ddof});
     if (placed && is_given(Option::dtype) && !is_given(Option::out))
         return found.attr("astype")(object(Option::dtype));
     return found;

@@ -226,16 +226,20 @@ bool read_axes(py::handle object, std::vector<std::int64_t>& axes) {
     return true;
 }
 
+bool is_true(py::handle object) {
+    const int truth = PyObject_IsTrue(object.ptr());
+    if (truth < 0)
+        throw py::error_already_set();
+    return truth != 0;
+}
+
 std::optional<bool> to_copy_rule(py::handle object) {
     if (object.is_none())
         return std::nullopt;
     if (PyUnicode_Check(object.ptr()))
         throw ValueError(
             "strings are not allowed for 'copy' keyword. Use True/False/None instead.");
-    const int truth = PyObject_IsTrue(object.ptr());
-    if (truth < 0)
-        throw py::error_already_set();
-    return truth != 0;
+    return is_true(object);
 }
 
 char to_order(py::handle object, char otherwise) {

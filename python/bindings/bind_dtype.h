@@ -35,6 +35,9 @@ namespace quern::python {
 // 'C', 'F', 'A' or 'K', in either case; None is `otherwise`. Throws ValueError.
 [[nodiscard]] char to_order(pybind11::handle object, char otherwise);
 
+// Whether Python takes it for true; throws what asking raises.
+[[nodiscard]] bool is_true(pybind11::handle object);
+
 // `copy=`: None is nullopt. Throws ValueError for text.
 [[nodiscard]] std::optional<bool> to_copy_rule(pybind11::handle object);
 

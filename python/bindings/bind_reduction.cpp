@@ -95,10 +95,7 @@ struct Keywords {
                 call.all_axes = !read_axes(value, axes);
                 call.axes = axes;
             } else if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0) {
-                const int truth = PyObject_IsTrue(value);
-                if (truth < 0)
-                    throw py::error_already_set();
-                call.keepdims = truth != 0;
+                call.keepdims = is_true(value);
             } else if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
                 out = value == Py_None ? nullptr : value;
             } else if (PyUnicode_CompareWithASCIIString(name, "stream") == 0) {

@@ -7,7 +7,6 @@ Prints the cells below a limit, the worst first, and how many there were.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +14,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from tests.bench.reductions_cpu import seconds
 
 DTYPES = ("float32", "float64", "int32", "uint8", "complex64")
 Function = Callable[[ModuleType, Any], object]
@@ -120,21 +121,6 @@ def values(dtype: str, count: int) -> np.ndarray:
     return (np.random.default_rng(0).random(count) * 100 + 1).astype(dtype)
 
 
-def seconds(call: Callable[[], object], least: float = 0.004) -> float:
-    """CPU time of a call, the best of three rounds."""
-    call()
-    began = time.process_time()
-    call()
-    calls = max(1, int(least / max(time.process_time() - began, 1e-7)))
-    rounds = []
-    for _ in range(3):
-        began = time.process_time()
-        for _ in range(calls):
-            call()
-        rounds.append((time.process_time() - began) / calls)
-    return min(rounds)
-
-
 def main() -> None:
     import quern
 
@@ -150,10 +136,11 @@ def main() -> None:
         for dtype in options.dtypes:
             for name, call, x, y in kinds[kind](dtype):
                 try:
-                    theirs = seconds(partial(call, np, x))
+                    call(np, x)
                 except (TypeError, ValueError):
                     continue  # NumPy has it for another dtype
-                ours = seconds(partial(call, quern, y))
+                timed = (partial(call, np, x), partial(call, quern, y))
+                theirs, ours = map(min, seconds(timed, least=0.012, rounds=3))
                 count += 1
                 if theirs / ours < options.limit:
                     below.append((theirs / ours, name, theirs * 1e6, ours * 1e6))

@@ -39,6 +39,8 @@ struct Places {
 
 #if QUERN_SORT_THREADS
 #include "quern/sort_gpu.cuh"
+#elif QUERN_SORT_ROAD == 0
+#include "quern/sort_short_cpu.cuh"
 #else
 #include "quern/sort_cpu.cuh"
 #endif

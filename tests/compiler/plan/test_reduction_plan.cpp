@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <vector>
 
 namespace quern {
@@ -44,6 +45,22 @@ struct Planned {
     }
     [[nodiscard]] std::string text() const { return describe(plan.layout); }
 };
+
+// A plan for the CPU of operands that lie as they are given.
+ReductionPlan planned_on_cpu(std::span<const std::int64_t> shape, std::uint64_t reduced,
+                             std::span<const Operand> operands, bool uses_place,
+                             bool may_read_between) {
+    ReductionRequest request;
+    request.shape = shape;
+    request.reduced = reduced;
+    request.operands = operands;
+    request.target = Target::cpu;
+    request.uses_place = uses_place;
+    request.may_read_between = may_read_between;
+    ReductionPlan plan;
+    EXPECT_TRUE(plan_reduction(request, plan));
+    return plan;
+}
 
 // A slot for each result and a counter, instead of parts and counters.
 TEST(ReductionPlan, JoinsByAtomicsWhereAsked) {
@@ -172,14 +189,7 @@ TEST(ReductionPlan, ASmallStepIsPartOfTheLayout) {
         const Operand operands[]{{shape, a, 1, 4, 0x1000, false},
                                  {shape, b, 1, 2, 0x1000, false},
                                  {ones, none, 1, 4, 0x1000, true}};
-        ReductionRequest request;
-        request.shape = shape;
-        request.reduced = 1;
-        request.operands = operands;
-        request.target = Target::cpu;
-        request.may_read_between = anything;
-        ReductionPlan plan;
-        EXPECT_TRUE(plan_reduction(request, plan));
+        const ReductionPlan plan = planned_on_cpu(shape, 1, operands, false, anything);
         return std::pair(int{plan.layout.step}, int{plan.layout.lanes});
     };
     EXPECT_EQ(step(8, 4, true), std::pair(2, 16)); // as wide as without gaps
@@ -196,15 +206,7 @@ TEST(ReductionPlan, AFewColumnsAreRowsOfTheCpu) {
             strides[]{steps * columns * 4, columns * 4, 4}, to[]{columns * 4, 0, 4};
         const Operand operands[]{{shape, strides, 3, 4, 0x1000, false},
                                  {out, to, 3, 4, 0x1000, true}};
-        ReductionRequest request;
-        request.shape = shape;
-        request.reduced = 2;
-        request.operands = operands;
-        request.target = Target::cpu;
-        request.uses_place = places;
-        request.may_read_between = anything;
-        ReductionPlan plan;
-        EXPECT_TRUE(plan_reduction(request, plan));
+        const ReductionPlan plan = planned_on_cpu(shape, 2, operands, places, anything);
         return plan.layout.strategy == ReductionStrategy::rows ? int{plan.layout.step} : 0;
     };
     EXPECT_EQ(plan(1000, 2, false, true), 2);
@@ -342,14 +344,7 @@ TEST(ReductionPlan, PlacesNeedNotCountUpOnTheCpu) {
     const std::int64_t shape[]{64, 256}, strides[]{4, 256}, one[]{1, 1}, none[]{0, 0};
     const Operand operands[]{{shape, strides, 2, 4, 0x1000, false},
                              {one, none, 2, 8, 0x1000, true}};
-    ReductionRequest request;
-    request.shape = shape;
-    request.reduced = 3;
-    request.operands = operands;
-    request.target = Target::cpu;
-    request.uses_place = true;
-    ReductionPlan plan;
-    ASSERT_TRUE(plan_reduction(request, plan));
+    const ReductionPlan plan = planned_on_cpu(shape, 3, operands, true, false);
     EXPECT_TRUE(plan.layout.scattered);
     EXPECT_EQ(plan.length, 64);
     EXPECT_EQ(plan.place[0], 1);
