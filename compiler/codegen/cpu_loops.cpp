@@ -77,16 +77,15 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
     for (const OperandRef& ref : operands_) {
         const std::string row = own(join("row_", param(ref).name));
         if (access(ref) == Access::contiguous || access(ref) == Access::tiled)
-            reference(ref, join(row, "[", own("j"), "]"));
+            value(ref, join(row, "[", own("j"), "]"));
         else if (gathers(ref))
-            reference(ref,
-                      join(own(join("near_", param(ref).name)), "[", own("j"), " - ", begin, "]"));
+            value(ref, join(own(join("near_", param(ref).name)), "[", own("j"), " - ", begin, "]"));
         else if (access(ref) != Access::repeated)
-            reference(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ",
-                                own(join("by_", param(ref).name)), ")"));
+            value(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ",
+                            own(join("by_", param(ref).name)), ")"));
         else
-            reference(ref, stored(ref) || param(ref).place ? join("*", row)
-                                                           : own(join("one_", param(ref).name)));
+            value(ref, stored(ref) || param(ref).place ? join("*", row)
+                                                       : own(join("one_", param(ref).name)));
     }
     body(position);
     out_.close();

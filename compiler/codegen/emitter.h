@@ -88,6 +88,13 @@ class ElementwiseEmitter {
         out_.line(constness(param(ref)), type(ref), param(ref).place ? "* const " : "& ",
                   param(ref).name, param(ref).place ? " = &" : " = ", element, ";");
     }
+    // What is only read is read at once: a load that only some lanes want needs a mask, which is
+    // slow, and very slow where a page was not touched for a while.
+    void value(const OperandRef& ref, const std::string& element) {
+        if (stored(ref) || param(ref).place)
+            return reference(ref, element);
+        out_.line("const ", type(ref), " ", param(ref).name, " = ", element, ";");
+    }
 
     // Byte offset of an operand from the axes [0, last].
     [[nodiscard]] std::string offset(const OperandRef& ref, int last) const {

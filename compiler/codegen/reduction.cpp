@@ -84,6 +84,9 @@ void ReductionEmitter::nest_struct() {
         case Kind::units:
             out_.line(index_, " units;");
             break;
+        case Kind::ahead:
+            out_.line(index_, " ahead;");
+            break;
         case Kind::fan:
             out_.line(index_, " fan;");
             break;

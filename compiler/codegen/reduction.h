@@ -20,6 +20,7 @@ struct ReductionField {
         group_bits,
         length,   // elements along the fastest axis
         units,    // CPU: tiles * splits
+        ahead,    // CPU: whether more is read than the caches hold
         run,      // CPU columns: of one output
         span,     // CPU columns: of a tile
         together, // CPU columns: rows that are read side by side

@@ -8,6 +8,8 @@ namespace quern {
 
 // Opens the loop over this block's units; each is a tile and a part of its steps.
 void ReductionEmitter::unit_loop() {
+    if (!layout_.brief) // rows of a few vectors are over before it helps
+        out_.line("__quern_read_ahead(static_cast<int>(", nest("ahead"), "));");
     out_.line("const ", signed_, " ", own("first_unit"), " = blockIdx.x * ", nest("share"), ", ",
               own("past_unit"), " = ", own("first_unit"), " + ", nest("share"), " < ",
               nest("units"), " ? ", own("first_unit"), " + ", nest("share"), " : ", nest("units"),

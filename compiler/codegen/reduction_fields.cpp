@@ -20,6 +20,7 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     if (cpu) {
         add(Kind::share);
         add(Kind::units);
+        add(Kind::ahead);
     } else {
         add(Kind::group_bits);
         if (rows)
@@ -95,6 +96,9 @@ std::size_t pack_reduction(const std::vector<ReductionField>& fields, const Redu
             break;
         case Kind::units:
             words.put(plan.tiles * plan.splits);
+            break;
+        case Kind::ahead:
+            words.put(std::int64_t{plan.ahead});
             break;
         case Kind::fan:
             words.put(plan.fan);

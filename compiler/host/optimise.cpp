@@ -1,11 +1,13 @@
 // LLVM's own pipeline at O2, with glibc's vector mathematics known to the vectoriser, and the
 // object at its end.
+#include "compiler/host/ahead.h"
 #include "compiler/host/own_atomics.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/seldom.h"
 #include "compiler/host/short_floats.h"
 #include "compiler/host/streams.h"
 #include "compiler/host/vectors_first.h"
+#include "compiler/host/whole_loads.h"
 #include "compiler/host/wraps.h"
 #include <deque>
 #include <dlfcn.h>
@@ -330,6 +332,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     const bool quick = level == llvm::OptimizationLevel::O1;
     program.optimised_at = level.getSpeedupLevel();
     const SeldomFunctions seldom(module);
+    describe_read_ahead(module);
     llvm::PassInstrumentationCallbacks before_passes;
     before_passes.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any code) {
         if (const auto* function = llvm::any_cast<const llvm::Function*>(&code);
@@ -364,6 +367,9 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
                 passes.addPass(llvm::AlwaysInlinerPass(true));
             }
             passes.addPass(llvm::createModuleToFunctionPassAdaptor(PlainOwnAtomics()));
+            passes.addPass(llvm::createModuleToFunctionPassAdaptor(ReadAhead()));
+            if (cpu.has("avx512vl"))
+                passes.addPass(llvm::createModuleToFunctionPassAdaptor(LoadWhole()));
             if (!cpu.has("avx512fp16"))
                 passes.addPass(llvm::createModuleToFunctionPassAdaptor(CompareInFloat()));
         });

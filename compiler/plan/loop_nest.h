@@ -19,6 +19,17 @@ constexpr std::uint32_t grid_for(std::int64_t work, std::int64_t per_block) {
         std::clamp<std::int64_t>(ceil_div(work, per_block), 1, (std::int64_t{1} << 31) - 1));
 }
 
+// CPU: what is larger comes from memory whenever it is read.
+inline constexpr std::int64_t bytes_beyond_caches = std::int64_t{24} << 20;
+
+// Of all inputs, for an element of a loop.
+inline std::int64_t bytes_read(std::span<const Operand> operands) {
+    std::int64_t bytes = 0;
+    for (const Operand& operand : operands)
+        bytes += operand.output ? 0 : std::int64_t{operand.item_bytes};
+    return bytes;
+}
+
 struct Nest {
     int ndim = 0;
     int operands = 0;

@@ -68,6 +68,7 @@ struct ReductionPlan {
     std::int64_t span = 1;        // CPU columns: of a tile at most, whole runs
     std::int64_t together = 1;    // CPU columns: rows that are read side by side
     std::int64_t share = 1;       // CPU: units of one block
+    bool ahead = false;           // CPU: more is read than the caches hold
     int group_bits = 0;           // GPU: log2 of the threads along a row, or across columns
     std::int64_t partials = 0;    // accumulators that blocks sharing outputs leave to each other
     std::int64_t tickets = 0;     // GPU: counters by which they know who is last, and slots that

@@ -213,6 +213,7 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4096) ||
         exceeds(here, plan))
         split_steps(here, std::min(cuts, plan.steps / 2048), 1024, plan);
+    plan.ahead = work * bytes_read(request.operands) > bytes_beyond_caches;
     plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
     plan.block = 1;
     plan.grid = grid_for(plan.tiles * plan.splits, plan.share);

@@ -20,7 +20,7 @@ SelectPlan plan_select(const SelectRequest& request) {
         layout.threads ? std::int64_t{32} * select_most_held : select_sorted_on_cpu;
     if (request.length <= shortest && request.force_splits == 0) {
         layout.road = SelectRoad::short_rows;
-        layout.held = static_cast<std::uint8_t>(
+        layout.held = static_cast<std::uint16_t>(
             layout.threads ? std::bit_ceil(static_cast<std::uint64_t>(ceil_div(request.length, 32)))
                            : static_cast<std::uint64_t>(select_sorted_on_cpu));
         const std::int64_t lines = layout.threads ? select_block / 32 : 1 << 10;

@@ -21,7 +21,7 @@ struct SelectLayout {
     bool vectors = false;        // of 32 bytes, where a CPU divides rows
     std::uint8_t digit_bits = 8; // of a key, for each reading
     std::uint8_t targets = 2;    // ranks that one reading looks for
-    std::uint8_t held = 1;       // short rows: values of one thread
+    std::uint16_t held = 1;      // short rows: values of one thread
     friend bool operator==(const SelectLayout&, const SelectLayout&) = default;
 };
 
@@ -43,9 +43,9 @@ struct SelectRequest {
     int force_splits = 0; // for experiments: 0 leaves the choice to the plan
 };
 
-inline constexpr int select_block = 256;        // threads of a GPU block
-inline constexpr int select_most_held = 32;     // values that a thread keeps in registers
-inline constexpr int select_sorted_on_cpu = 32; // rows that are sorted on the CPU
+inline constexpr int select_block = 256;         // threads of a GPU block
+inline constexpr int select_most_held = 32;      // values that a thread keeps in registers
+inline constexpr int select_sorted_on_cpu = 256; // rows that are sorted on the CPU
 inline constexpr int select_many_targets = 16;
 
 [[nodiscard]] SelectPlan plan_select(const SelectRequest& request);

@@ -2,6 +2,11 @@
 // combined, and on the CPU sums of sums.
 #pragma once
 
+#ifdef __QUERN_HOST__
+// Said once, before its loops: does a kernel go through more than the caches hold?
+extern "C" __device__ void __quern_read_ahead(int);
+#endif
+
 namespace quern {
 
 // Shared memory for `count` values of a type that may have constructors.

@@ -3,6 +3,9 @@
 // a block is one thread, and no thread waits.
 #pragma once
 #include "quern/ordered.cuh"
+#if !QUERN_SELECT_THREADS
+#include "quern/exchange_cpu.cuh"
+#endif
 #if !QUERN_SELECT_THREADS && QUERN_SELECT_WHOLE_ROWS
 #include "quern/partition_cpu.cuh"
 #endif
@@ -408,7 +411,7 @@ template <int held, class Key> __device__ inline Key select_held(const Key* keys
 }
 #endif
 
-// Short rows: a warp holds one in registers; without threads it is sorted.
+// Short rows: a warp holds one in registers; without threads as many are sorted at once as keys fit 64 bytes.
 template <class T, class R, int held>
 __device__ inline void select_short(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
                                     bool skip_nan) {
@@ -435,20 +438,24 @@ __device__ inline void select_short(const T* data, long long rows, long long len
     }
 #else
     const long long lines = (rows + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * lines, end = begin + lines < rows ? begin + lines : rows;
-    for (long long row = begin; row < end; ++row) {
-        Key keys[held];
-        long long nans = 0;
-        for (int k = 0; k < length; ++k) {
-            const Key key = Ordered<T>::key(data[row * length + k]);
-            if (Ordered<T>::has_nan) nans += key == static_cast<Key>(~static_cast<Key>(0));
-            int at = k;
-            for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
-            keys[at] = key;
+    const int lanes = 64 / sizeof(Key), count = static_cast<int>(length);
+    alignas(64) Key keys[held][lanes];
+    for (long long first = begin; first < end; first += lanes) {
+        const int here = end - first < lanes ? static_cast<int>(end - first) : lanes;
+        for (int lane = 0; lane < lanes; ++lane) { // those without a row have the last one again
+            const T* const row = data + (first + (lane < here ? lane : here - 1)) * length;
+            for (int k = 0; k < count; ++k) keys[k][lane] = Ordered<T>::key(row[k]);
         }
-        const long long n = length - (skip_nan ? nans : 0);
-        for (long long k = 0; k < places; ++k) {
-            const Place place = place_of(method, static_cast<double>(n), q[k]);
-            out[k * rows + row] = quantile<T, R>(keys[place.low], keys[place.high], place.part, method, skip_nan ? n == 0 : nans > 0);
+        exchange_all(count, [&](int a, int b) { exchange_lanes(keys[a], keys[b]); });
+        for (int lane = 0; lane < here; ++lane) {
+            int numbers = count; // NaNs are last
+            while (Ordered<T>::has_nan && numbers > 0 && keys[numbers - 1][lane] == static_cast<Key>(~static_cast<Key>(0))) --numbers;
+            const int n = skip_nan ? numbers : count;
+            for (long long k = 0; k < places; ++k) {
+                const Place place = place_of(method, static_cast<double>(n), q[k]);
+                out[k * rows + first + lane] =
+                    quantile<T, R>(keys[place.low][lane], keys[place.high][lane], place.part, method, skip_nan ? n == 0 : numbers < count);
+            }
         }
     }
 #endif

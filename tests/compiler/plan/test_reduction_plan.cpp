@@ -281,6 +281,18 @@ TEST(ReductionPlan, RowsTogetherOfTheCpu) {
     EXPECT_EQ(together({16, 640, 2049}, 4), 4);
 }
 
+// What the caches hold is not asked for ahead.
+TEST(ReductionPlan, AheadOfWhatTheCpuReads) {
+    const auto ahead = [](std::vector<std::int64_t> shape, std::uint32_t item) {
+        return Planned(std::move(shape), 1, item, 0x1000, Target::cpu, 1).plan.ahead;
+    };
+    EXPECT_FALSE(ahead({1000, 1000}, 8));
+    EXPECT_FALSE(ahead({6 << 20}, 4));
+    EXPECT_TRUE(ahead({(6 << 20) + 1}, 4));
+    EXPECT_TRUE(ahead({4096, 4096}, 8));
+    EXPECT_FALSE(ahead({4096, 4096}, 1));
+}
+
 TEST(ReductionPlan, NothingBehindAnOutput) {
     const Planned planned({5, 0}, 2);
     EXPECT_EQ(planned.plan.outputs, 5);

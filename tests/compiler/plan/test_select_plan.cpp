@@ -27,7 +27,8 @@ TEST(SelectPlan, RoadsByLengthAndNumberOfRows) {
     EXPECT_EQ(plan(1, 1 << 28).layout.road, SelectRoad::split_rows);
     EXPECT_EQ(plan(16, 1 << 24).layout.road, SelectRoad::split_rows);
     EXPECT_EQ(plan(1 << 20, 16, 1, 4, Target::cpu).layout.road, SelectRoad::short_rows);
-    EXPECT_EQ(plan(1 << 20, 33, 1, 4, Target::cpu).layout.road, SelectRoad::whole_rows);
+    EXPECT_EQ(plan(1 << 20, 256, 1, 4, Target::cpu).layout.road, SelectRoad::short_rows);
+    EXPECT_EQ(plan(1 << 20, 257, 1, 4, Target::cpu).layout.road, SelectRoad::whole_rows);
     EXPECT_FALSE(plan(8, 8, 1, 4, Target::cpu).layout.threads);
 }
 

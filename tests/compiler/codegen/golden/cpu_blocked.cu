@@ -38,8 +38,8 @@ extern "C" __global__ void cpu_blocked(const T* q_data_x, const T* q_data_y, T* 
             T* const q_row_z = quern::at_byte(quern::at_byte(q_data_z, static_cast<long long>(q_at_0) * q_nest.z_stride_0), static_cast<long long>(q_q) * q_nest.z_stride_1);
             QUERN_INDEPENDENT
             for (long long q_j = static_cast<long long>(q_low); q_j < static_cast<long long>(q_low_end); ++q_j) {
-                const T& x = q_row_x[q_j];
-                const T& y = q_row_y[q_j];
+                const T x = q_row_x[q_j];
+                const T y = q_row_y[q_j];
                 T& z = q_row_z[q_j];
                 {
 #line 1 "operation"

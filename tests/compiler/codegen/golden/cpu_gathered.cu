@@ -34,9 +34,9 @@ extern "C" __global__ void cpu_gathered(const T* q_data_x, const U* q_data_y, co
         quern::gather_row(q_near_y, quern::at_byte(q_row_y, (q_begin) * q_by_y), q_by_y, q_past - (q_begin));
         QUERN_INDEPENDENT
         for (long long q_j = q_begin; q_j < q_past; ++q_j) {
-            const T& x = q_near_x[q_j - q_begin];
-            const U& y = q_near_y[q_j - q_begin];
-            const T& far = *quern::at_byte(q_row_far, q_j * q_by_far);
+            const T x = q_near_x[q_j - q_begin];
+            const U y = q_near_y[q_j - q_begin];
+            const T far = *quern::at_byte(q_row_far, q_j * q_by_far);
             T& z = q_row_z[q_j];
             {
 #line 1 "operation"

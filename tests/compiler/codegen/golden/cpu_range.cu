@@ -18,8 +18,8 @@ extern "C" __global__ void cpu_range(const T a, const T* q_data_x, const T* q_da
     T* const q_row_out = q_data_out;
     QUERN_INDEPENDENT
     for (long long q_j = q_first; q_j < q_last; ++q_j) {
-        const T& x = q_row_x[q_j];
-        const T& y = q_row_y[q_j];
+        const T x = q_row_x[q_j];
+        const T y = q_row_y[q_j];
         T& out = q_row_out[q_j];
         {
 #line 1 "operation"

@@ -27,8 +27,8 @@ extern "C" __global__ void cpu_rows(const T* q_data_x, const T* q_data_row, T* q
         T* const q_row_z = quern::at_byte(q_data_z, static_cast<long long>(q_at_0) * q_nest.z_stride_0);
         QUERN_INDEPENDENT
         for (long long q_j = q_from; q_j < q_to; ++q_j) {
-            const T& x = q_row_x[q_j];
-            const T& row = q_row_row[q_j];
+            const T x = q_row_x[q_j];
+            const T row = q_row_row[q_j];
             T& z = q_row_z[q_j];
             const ptrdiff_t i = q_row * static_cast<long long>(q_nest.by_extent_1.divisor) + q_j;
             {
