@@ -85,33 +85,40 @@ void describe_read_ahead(llvm::Module& module) {
 
 llvm::PreservedAnalyses ReadAhead::run(llvm::Function& function,
                                        llvm::FunctionAnalysisManager& analyses) {
-    llvm::CallInst* told = nullptr;
+    llvm::SmallVector<llvm::CallInst*, 2> told; // more than once where a body was copied
     for (auto& instruction : llvm::instructions(function))
         if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
             call && call->getCalledFunction() &&
             call->getCalledFunction()->getName() == read_ahead_hook)
-            told = call;
-    if (!told)
+            told.push_back(call);
+    if (told.empty())
         return llvm::PreservedAnalyses::all();
     auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
     auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
     auto& tree = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
-    llvm::SmallVector<llvm::SmallVector<Stream, 4>, 4> found;
+    struct Asking {
+        llvm::CallInst* told;
+        llvm::SmallVector<Stream, 4> streams;
+    };
+    llvm::SmallVector<Asking, 4> found;
     for (const auto* loop : loops.getLoopsInPreorder()) {
-        if (loop->getNumBlocks() != 1 || !tree.dominates(told, loop->getHeader()))
+        const auto call = llvm::find_if(
+            told, [&](const auto* each) { return tree.dominates(each, loop->getHeader()); });
+        if (loop->getNumBlocks() != 1 || call == told.end())
             continue;
         auto streams = streams_of(*loop, evolution);
         std::int64_t lines = 0;
         for (const Stream& stream : streams)
             lines += (std::abs(stream.step) + line - 1) / line;
         if (lines > 0 && lines <= most_lines)
-            found.push_back(std::move(streams));
+            found.push_back({*call, std::move(streams)});
     }
-    llvm::IRBuilder<> build(told);
-    auto* far = build.CreateIsNotNull(told->getArgOperand(0));
-    for (const auto& streams : found)
-        ask(streams, far, loops);
-    told->eraseFromParent();
+    for (const Asking& asking : found) {
+        llvm::IRBuilder<> build(asking.told);
+        ask(asking.streams, build.CreateIsNotNull(asking.told->getArgOperand(0)), loops);
+    }
+    for (auto* call : told)
+        call->eraseFromParent();
     return llvm::PreservedAnalyses::none();
 }
 

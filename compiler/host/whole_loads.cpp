@@ -1,5 +1,6 @@
 // Empty assembly holds what was loaded in a register; see whole_loads.h.
 #include "compiler/host/whole_loads.h"
+#include "compiler/host/preserved.h"
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
@@ -44,7 +45,7 @@ llvm::PreservedAnalyses LoadWhole::run(llvm::Function& function, llvm::FunctionA
         auto* held = build.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", false), {load});
         load->replaceUsesWithIf(held, [&](const llvm::Use& use) { return use.getUser() != held; });
     }
-    return llvm::PreservedAnalyses::none();
+    return branches_kept(!found.empty());
 }
 
 } // namespace quern::host

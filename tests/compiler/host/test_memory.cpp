@@ -58,11 +58,16 @@ TEST(ReadAhead, OnlyWhoSaysSoAsks) {
     }
 }
 
-// The hook goes away where there is no loop to serve, and where nothing is optimised.
+// The hook goes away where there is no loop to serve, and as often as it was called.
 TEST(ReadAhead, NobodyIsLeftToCall) {
     const DriverProgram program({R"cuda(
     extern "C" __device__ void __quern_read_ahead(int);
-    extern "C" __global__ void k(int* y) { __quern_read_ahead(1); y[0] = 7; })cuda"});
+    extern "C" __global__ void k(int* y) { 
+        __quern_read_ahead(1);
+        if (y[0] == 0) __quern_read_ahead(y[0]);
+        else __quern_read_ahead(2);
+        y[0] = 7;
+    })cuda"});
     int y = 0;
     ASSERT_EQ(program.launch("k", {{1}, {1}}, &y), CUDA_SUCCESS);
     EXPECT_EQ(y, 7);
