@@ -35,7 +35,9 @@ Ufunc power_by(PyObject* base, PyObject* exponent) {
         PyErr_Clear(); // past every float: not one of those below
     const Kind kind = row(array->dtype()).kind;
     const bool inexact = kind == Kind::floating || kind == Kind::complex;
-    if (value == 2 && (inexact || PyLong_CheckExact(exponent)))
+    // Of bools only the operator makes a square, of int8.
+    if (is_square(base, exponent) ||
+        (value == 2 && kind == Kind::boolean && PyLong_CheckExact(exponent)))
         return Ufunc::square;
     if (inexact && value == 0.5)
         return Ufunc::sqrt;

@@ -264,13 +264,34 @@ class Call {
     ImportedArrays imported_;
 };
 
+// `out` and `where` mean the same to a shortcut.
+bool asks_for_types(PyObject* keywords) {
+    for (Py_ssize_t k = 0; keywords != nullptr && k < PyTuple_GET_SIZE(keywords); ++k) {
+        PyObject* name = PyTuple_GET_ITEM(keywords, k);
+        if (PyUnicode_CompareWithASCIIString(name, "out") != 0 &&
+            PyUnicode_CompareWithASCIIString(name, "where") != 0)
+            return true;
+    }
+    return false;
+}
+
 PyObject* ufunc_vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags,
                            PyObject* keywords) noexcept {
     return guarded(
         [&]() -> PyObject* {
             const UfuncRow& wanted = row_of(self);
-            Call call(wanted.id);
             const auto given = static_cast<std::size_t>(PyVectorcall_NARGS(flags));
+            if (wanted.id == Ufunc::power && (given == 2 || given == 3) &&
+                is_square(arguments[0], arguments[1]) && !asks_for_types(keywords)) {
+                Call square(Ufunc::square);
+                square.add_input(arguments[0]);
+                if (given == 3)
+                    square.set_output(0, arguments[2]);
+                if (keywords != nullptr)
+                    square.read_keywords(keywords, arguments + given, given == 3);
+                return square.run();
+            }
+            Call call(wanted.id);
             if (given < call.nin() || given > call.nin() + call.nout())
                 throw TypeError(join(wanted.name, "() takes from ", call.nin(), " to ",
                                      call.nin() + call.nout(), " positional arguments but ", given,
@@ -494,6 +515,21 @@ std::optional<Ufunc> find_ufunc(PyObject* object) noexcept {
     if (Py_TYPE(object) != ufunc_type)
         return std::nullopt;
     return reinterpret_cast<UfuncObject*>(object)->ufunc;
+}
+
+bool is_square(PyObject* base, PyObject* exponent) {
+    const Array* array = find_array(base);
+    const bool whole = PyLong_CheckExact(exponent);
+    if (array == nullptr || !(whole || PyFloat_CheckExact(exponent)))
+        return false;
+    const Kind kind = row(array->dtype()).kind;
+    const bool inexact = kind == Kind::floating || kind == Kind::complex;
+    if (!inexact && (!whole || kind == Kind::boolean))
+        return false;
+    const double value = PyFloat_AsDouble(exponent);
+    if (PyErr_Occurred() != nullptr)
+        PyErr_Clear(); // past every float
+    return value == 2;
 }
 
 PyObject* call_operator(Ufunc ufunc, std::initializer_list<PyObject*> inputs,

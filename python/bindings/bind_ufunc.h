@@ -19,6 +19,9 @@ namespace quern::python {
 [[nodiscard]] PyObject* call_operator(Ufunc ufunc, std::initializer_list<PyObject*> inputs,
                                       PyObject* out = nullptr) noexcept;
 
+// The power of an array of numbers by Python's own 2: x * x, in the same type.
+[[nodiscard]] bool is_square(PyObject* base, PyObject* exponent);
+
 // ufunc_methods.cpp
 void bind_ufunc_methods(pybind11::module_& module, pybind11::handle type);
 

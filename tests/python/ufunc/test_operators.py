@@ -123,6 +123,34 @@ def test_powers_with_functions_of_their_own(device):
         pow(quern.ones(2), 2, 3)
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "u8", "f2", "f4", "f8", "c8", "c16"])
+def test_power_by_two_is_a_square(device, dtype):
+    random = np.random.default_rng(17)
+    values = (random.standard_normal(50) * 9).astype(dtype)
+    array = quern.asarray(values)
+    for exponent in (2, 2.0, np.float64(2), True, 10**400):
+        try:
+            wanted = np.power(values, exponent)
+        except (TypeError, OverflowError) as error:
+            with pytest.raises(type(error)):
+                quern.power(array, exponent)
+            continue
+        got = quern.power(array, exponent)
+        assert got.dtype == wanted.dtype
+        rtol = 2e-3 if dtype == "f2" else 1e-6
+        np.testing.assert_allclose(got.get(), wanted, rtol=rtol)
+    if values.dtype.kind == "f":
+        out = quern.zeros(50, dtype)
+        assert quern.power(array, 2, out=out) is out
+        np.testing.assert_array_equal(out.get(), values * values)
+        out = quern.zeros(50, dtype)
+        quern.power(array, 2, out, where=array > 0)
+        np.testing.assert_array_equal(out.get(), np.where(values > 0, values * values, 0))
+        assert quern.power(array, 2, dtype="f8").dtype == "f8"
+        with pytest.raises(TypeError, match="power"):
+            quern.power(array, 2, unknown=1)
+
+
 def test_other_operands(device):
     x = quern.ones(3)
     np.testing.assert_array_equal((x == "text").get(), np.ones(3) == "text")
