@@ -25,29 +25,8 @@ template <Ufunc ufunc> PyObject* in_place(PyObject* self, PyObject* other) {
 }
 template <Ufunc ufunc> PyObject* unary(PyObject* self) { return call_operator(ufunc, {self}); }
 
-// NumPy's shortcuts for the exponents that have a function of their own.
-Ufunc power_by(PyObject* base, PyObject* exponent) {
-    const Array* array = find_array(base);
-    if (array == nullptr || !(PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent)))
-        return Ufunc::power;
-    const double value = PyFloat_AsDouble(exponent);
-    if (PyErr_Occurred() != nullptr)
-        PyErr_Clear(); // past every float: not one of those below
-    const Kind kind = row(array->dtype()).kind;
-    const bool inexact = kind == Kind::floating || kind == Kind::complex;
-    // Of bools only the operator makes a square, of int8.
-    if (is_square(base, exponent) ||
-        (value == 2 && kind == Kind::boolean && PyLong_CheckExact(exponent)))
-        return Ufunc::square;
-    if (inexact && value == 0.5)
-        return Ufunc::sqrt;
-    if (inexact && value == -1)
-        return Ufunc::reciprocal;
-    return Ufunc::power;
-}
-
 PyObject* raise(PyObject* base, PyObject* exponent, PyObject* out) {
-    const Ufunc ufunc = power_by(base, exponent);
+    const Ufunc ufunc = power_by(base, exponent, true);
     return ufunc == Ufunc::power ? call_operator(ufunc, {base, exponent}, out)
                                  : call_operator(ufunc, {base}, out);
 }

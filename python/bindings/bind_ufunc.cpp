@@ -280,28 +280,22 @@ PyObject* ufunc_vectorcall(PyObject* self, PyObject* const* arguments, std::size
     return guarded(
         [&]() -> PyObject* {
             const UfuncRow& wanted = row_of(self);
-            const auto given = static_cast<std::size_t>(PyVectorcall_NARGS(flags));
-            if (wanted.id == Ufunc::power && (given == 2 || given == 3) &&
-                is_square(arguments[0], arguments[1]) && !asks_for_types(keywords)) {
-                Call square(Ufunc::square);
-                square.add_input(arguments[0]);
-                if (given == 3)
-                    square.set_output(0, arguments[2]);
-                if (keywords != nullptr)
-                    square.read_keywords(keywords, arguments + given, given == 3);
-                return square.run();
-            }
-            Call call(wanted.id);
-            if (given < call.nin() || given > call.nin() + call.nout())
-                throw TypeError(join(wanted.name, "() takes from ", call.nin(), " to ",
-                                     call.nin() + call.nout(), " positional arguments but ", given,
+            const auto given = static_cast<std::size_t>(PyVectorcall_NARGS(flags)),
+                       nin = static_cast<std::size_t>(inputs_of(wanted));
+            const bool may_be_short = wanted.id == Ufunc::power && given >= nin;
+            Call call(may_be_short && !asks_for_types(keywords)
+                          ? power_by(arguments[0], arguments[1], false)
+                          : wanted.id);
+            if (given < nin || given > nin + call.nout())
+                throw TypeError(join(wanted.name, "() takes from ", nin, " to ", nin + call.nout(),
+                                     " positional arguments but ", given,
                                      given == 1 ? " was given" : " were given"));
             for (std::size_t k = 0; k < call.nin(); ++k)
                 call.add_input(arguments[k]);
-            for (std::size_t k = call.nin(); k < given; ++k)
-                call.set_output(k - call.nin(), arguments[k]);
+            for (std::size_t k = nin; k < given; ++k)
+                call.set_output(k - nin, arguments[k]);
             if (keywords != nullptr)
-                call.read_keywords(keywords, arguments + given, given > call.nin());
+                call.read_keywords(keywords, arguments + given, given > nin);
             return call.run();
         },
         static_cast<PyObject*>(nullptr));
@@ -517,19 +511,23 @@ std::optional<Ufunc> find_ufunc(PyObject* object) noexcept {
     return reinterpret_cast<UfuncObject*>(object)->ufunc;
 }
 
-bool is_square(PyObject* base, PyObject* exponent) {
+Ufunc power_by(PyObject* base, PyObject* exponent, bool is_operator) {
     const Array* array = find_array(base);
     const bool whole = PyLong_CheckExact(exponent);
     if (array == nullptr || !(whole || PyFloat_CheckExact(exponent)))
-        return false;
-    const Kind kind = row(array->dtype()).kind;
-    const bool inexact = kind == Kind::floating || kind == Kind::complex;
-    if (!inexact && (!whole || kind == Kind::boolean))
-        return false;
+        return Ufunc::power;
     const double value = PyFloat_AsDouble(exponent);
     if (PyErr_Occurred() != nullptr)
-        PyErr_Clear(); // past every float
-    return value == 2;
+        PyErr_Clear(); // past every float: not one of those below
+    const Kind kind = row(array->dtype()).kind;
+    const bool inexact = kind == Kind::floating || kind == Kind::complex;
+    if (value == 2 && (inexact || (whole && (is_operator || kind != Kind::boolean))))
+        return Ufunc::square;
+    if (is_operator && inexact && value == 0.5)
+        return Ufunc::sqrt;
+    if (is_operator && inexact && value == -1)
+        return Ufunc::reciprocal;
+    return Ufunc::power;
 }
 
 PyObject* call_operator(Ufunc ufunc, std::initializer_list<PyObject*> inputs,

@@ -19,8 +19,9 @@ namespace quern::python {
 [[nodiscard]] PyObject* call_operator(Ufunc ufunc, std::initializer_list<PyObject*> inputs,
                                       PyObject* out = nullptr) noexcept;
 
-// The power of an array of numbers by Python's own 2: x * x, in the same type.
-[[nodiscard]] bool is_square(PyObject* base, PyObject* exponent);
+// NumPy's shortcuts for an array's powers by plain numbers that have a function of their own. Its
+// `power` has the square of numbers alone.
+[[nodiscard]] Ufunc power_by(PyObject* base, PyObject* exponent, bool is_operator);
 
 // ufunc_methods.cpp
 void bind_ufunc_methods(pybind11::module_& module, pybind11::handle type);

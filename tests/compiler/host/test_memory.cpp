@@ -62,7 +62,7 @@ TEST(ReadAhead, OnlyWhoSaysSoAsks) {
 TEST(ReadAhead, NobodyIsLeftToCall) {
     const DriverProgram program({R"cuda(
     extern "C" __device__ void __quern_read_ahead(int);
-    extern "C" __global__ void k(int* y) { 
+    extern "C" __global__ void k(int* y) {
         __quern_read_ahead(1);
         if (y[0] == 0) __quern_read_ahead(y[0]);
         else __quern_read_ahead(2);
