@@ -143,7 +143,7 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
         };
         spec.swift = with_result(wanted.swift);
         spec.swift_power = with_result(wanted.swift_power);
-        spec.swift_steps = 1;
+        spec.swift_steps = wanted.branches ? 1 : 0;
     }
     return spec;
 }

@@ -76,6 +76,7 @@ struct UfuncRow {
     // Of floats on GPUs, by swift.cuh, for kernels that have several such.
     std::string_view swift = {};
     std::string_view swift_power = {}; // where a is a number and a power of two
+    bool branches = true;              // `expression` has them on GPUs: a reason for such forms
 };
 
 // clang-format off
@@ -190,7 +191,7 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::expm1,         "expm1",        functions1,   "quern::ufunc::expm1(a)",                 Identity::none,     std::nullopt,
              "exp(x) - 1, exact near 0."},
     UfuncRow{Ufunc::log,           "log",          functions1,   "quern::ufunc::log(a)",                   Identity::none,     std::nullopt,
-             "The natural logarithm."},
+             "The natural logarithm.", false, "quern::swift::log(a, quern_usual)", {}, false},
     UfuncRow{Ufunc::log2,          "log2",         functions1,   "quern::ufunc::log2(a)",                  Identity::none,     std::nullopt,
              "The logarithm to base 2."},
     UfuncRow{Ufunc::log10,         "log10",        functions1,   "quern::ufunc::log10(a)",                 Identity::none,     std::nullopt,

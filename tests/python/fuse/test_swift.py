@@ -1,5 +1,5 @@
-"""Divisions and roots of fused kernels have a form without branches for values in the middle of their range: every
-other value must give the same bits too, wherever it stands in a pack.
+"""Divisions, roots and logarithms of fused kernels have a form without branches for values in the middle of their
+range: every other value must give the same bits too, wherever it stands in a pack.
 """
 
 from __future__ import annotations
@@ -36,11 +36,15 @@ def roots(np: Any, x: Any, y: Any) -> Any:
     return np.sqrt(np.abs(x)) / np.sqrt(np.abs(y)), np.sqrt(x)
 
 
+def logarithms(np: Any, x: Any, y: Any) -> Any:
+    return np.log(x / y) / np.sqrt(np.abs(y)), np.log(x), np.log(np.abs(x)) / y
+
+
 def with_integers(np: Any, x: Any, y: Any) -> Any:
     return np.where(x > y, x / y, np.sqrt(y)) + (x > 0)
 
 
-FUNCTIONS: list[Function] = [quotients, inverses, powers, numbers, roots, with_integers]
+FUNCTIONS: list[Function] = [quotients, inverses, powers, numbers, roots, logarithms, with_integers]
 
 
 def bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -119,7 +123,7 @@ def test_the_source_has_the_short_form(device: quern.Device, plan_as: Any) -> No
     x = quern.ones(4096, dtype=np.float32)
     with plan_as(gpu_layout=True):
         several = quern.fuse(lambda x: x / (quern.sqrt(x) + 1)).source(x)
-        single = quern.fuse(lambda x: x / (x + 1)).source(x)
+        single = quern.fuse(lambda x: x / (x + 1) + quern.log(x) * quern.log(x + 1)).source(x)
     assert "quern::swift::divide" in several
     assert "quern::swift::sqrt" in several
     assert "is_power" not in several

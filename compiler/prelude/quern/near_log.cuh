@@ -1,0 +1,28 @@
+// The logarithm of a float on GPUs, 1.05 units in the last place off at most: few instructions, and fewer where the number is known to be
+// positive, normal and finite.
+#pragma once
+
+namespace quern {
+namespace near {
+
+// Of such a number times 2^-below / 2^-23: x = 2^power * (1 + f), f from -1/3 to 1/3.
+__device__ inline float log_of_normal(float x, int below = 0) {
+    const int bits = __float_as_int(x), power = (bits - 0x3f2aaaab) & static_cast<int>(0xff800000u); // above 2/3; times 2^23
+    const float f = __int_as_float(bits - power) - 1.0f;
+    // (log(1 + f) - f) / f^2, of least relative error in log(1 + f): 2.6e-8
+    const float c[] = {-0.49999936f, 0.333331981f, -0.250078188f, 0.200111687f, -0.164159616f, 0.139958059f, -0.153885356f, 0.140263642f};
+    float tail = c[7];
+#pragma unroll
+    for (int k = 6; k >= 0; --k) tail = ::fma(tail, f, c[k]);
+    const float ln2 = 8.26295832e-8f; // times 2^-23
+    return ::fma(static_cast<float>(power - below), ln2, ::fma(f, tail * f, f));
+}
+__device__ inline float log(float x) {
+    const bool tiny = x < 1.17549435e-38f;
+    const float found = log_of_normal(tiny ? x * 16777216.0f : x, tiny ? 24 << 23 : 0);
+    const float bound = __int_as_float(0x7f800000);
+    return x > 0.0f && x < bound ? found : x == 0.0f ? -bound : x < 0.0f ? bound - bound : x;
+}
+
+} // namespace near
+} // namespace quern
