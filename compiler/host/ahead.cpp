@@ -17,7 +17,6 @@ namespace {
 using llvm::Loop;
 
 constexpr std::int64_t line = 64;
-constexpr std::int64_t most_lines = 32; // that an iteration asks for
 
 // An iteration reads `step` bytes, behind those of the one before; below 0, before them.
 struct Stream {
@@ -84,7 +83,7 @@ void describe_read_ahead(llvm::Module& module) {
 }
 
 llvm::PreservedAnalyses ReadAhead::run(llvm::Function& function,
-                                       llvm::FunctionAnalysisManager& analyses) {
+                                       llvm::FunctionAnalysisManager& analyses) const {
     llvm::SmallVector<llvm::CallInst*, 2> told; // more than once where a body was copied
     for (auto& instruction : llvm::instructions(function))
         if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);

@@ -367,8 +367,10 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
                 passes.addPass(llvm::AlwaysInlinerPass(true));
             }
             passes.addPass(llvm::createModuleToFunctionPassAdaptor(PlainOwnAtomics()));
-            passes.addPass(llvm::createModuleToFunctionPassAdaptor(ReadAhead()));
-            if (cpu.has("avx512vl"))
+            const bool avx512 = cpu.has("avx512vl");
+            passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+                ReadAhead{{}, avx512 ? most_lines_ahead : most_lines_ahead_before_avx512}));
+            if (avx512)
                 passes.addPass(llvm::createModuleToFunctionPassAdaptor(LoadWhole()));
             if (!cpu.has("avx512fp16"))
                 passes.addPass(llvm::createModuleToFunctionPassAdaptor(CompareInFloat()));

@@ -58,6 +58,28 @@ TEST(ReadAhead, OnlyWhoSaysSoAsks) {
     }
 }
 
+TEST(ReadAhead, OlderCoresReadLongIterationsByThemselves) {
+    const std::string text = R"cuda(
+    extern "C" __device__ void __quern_read_ahead(int);
+    extern "C" __global__ void k(const float* x, float* y, long long count, int far) {
+        __quern_read_ahead(far);
+        float sum[32];
+        for (int l = 0; l < 32; ++l) sum[l] = 0;
+        for (long long k = 0; k + 256 <= count; k += 256)
+            _Pragma("clang loop vectorize(assume_safety)")
+            for (int l = 0; l < 32; ++l)
+                sum[l] += ((x[k + l] + x[k + 32 + l]) + (x[k + 64 + l] + x[k + 96 + l]))
+                        + ((x[k + 128 + l] + x[k + 160 + l]) + (x[k + 192 + l] + x[k + 224 + l]));
+        for (int l = 0; l < 32; ++l) y[l] = sum[l];
+    })cuda";
+    const auto older = compile({text, {}, {}, {}, "x86-64-v3"}),
+               newer = compile({text, {}, {}, {}, "x86-64-v4"});
+    ASSERT_EQ(older.status, QUERN_CC_OK) << older.log;
+    ASSERT_EQ(newer.status, QUERN_CC_OK) << newer.log;
+    EXPECT_EQ(asked(older.object), 0);
+    EXPECT_GT(asked(newer.object), 0);
+}
+
 // The hook goes away where there is no loop to serve, and as often as it was called.
 TEST(ReadAhead, NobodyIsLeftToCall) {
     const DriverProgram program({R"cuda(
