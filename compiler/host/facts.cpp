@@ -1,6 +1,7 @@
 // The widest vectors are looked for in the code itself.
 #include "compiler/host/facts.h"
 #include "compiler/host/reach.h"
+#include "compiler/host/widest.h"
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -30,7 +31,7 @@ std::uint64_t widest_vector(llvm::Function& runner) {
 } // namespace
 
 std::string tell_facts(const Program& program, const Cpu& cpu) {
-    const std::uint64_t widest = cpu.has("avx512vpopcntdq") ? 512 : cpu.has("avx2") ? 256 : 128;
+    const std::uint64_t widest = widest_vector_bits(cpu);
     std::string text;
     for (const auto& kernel : program.kernels) {
         auto* runner = program.module->getFunction("__quern_run_" + kernel.name);

@@ -8,6 +8,7 @@
 #include "compiler/host/streams.h"
 #include "compiler/host/vectors_first.h"
 #include "compiler/host/whole_loads.h"
+#include "compiler/host/widest.h"
 #include "compiler/host/wraps.h"
 #include <deque>
 #include <dlfcn.h>
@@ -31,10 +32,6 @@
 
 namespace quern::host {
 namespace {
-
-// Since Ice Lake and Zen 4, which brought this, 512 bits cost no clock: LLVM keeps to 256 on the
-// plain x86-64-v4 for those before.
-constexpr const char* widest_feature = "avx512vpopcntdq";
 
 // One row per function of libmvec; the library itself says which of them this system has.
 struct VectorName {
@@ -333,6 +330,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     program.optimised_at = level.getSpeedupLevel();
     const SeldomFunctions seldom(module);
     describe_read_ahead(module);
+    tell_vector_bytes(module, cpu);
     llvm::PassInstrumentationCallbacks before_passes;
     before_passes.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any code) {
         if (const auto* function = llvm::any_cast<const llvm::Function*>(&code);

@@ -6,6 +6,10 @@
     #include "quern/ordered.cuh"
 #endif
 
+#ifdef __QUERN_HOST__
+extern "C" __device__ int __quern_vector_bytes(); // of the CPU; known before anything is optimised
+#endif
+
 namespace quern {
 
 // A value and where it stands; the largest index: nowhere.
@@ -96,6 +100,10 @@ template <class T> struct PlaceBeside<T, 8> {
 #ifdef QUERN_HAS_COMPLEX
 template <> struct PlaceBeside<complex<float>, 8> : PlaceBeside<char> {};
 #endif
+// Of these NaN is asked for apart from what is best, where places are not kept: two operations an element then do.
+template <class T> struct NanApart { static const bool value = false; };
+template <> struct NanApart<float> { static const bool value = true; };
+template <> struct NanApart<double> { static const bool value = true; };
 
 // Lanes hold the best values, and where those stand if places fit beside them (`carry`); else the values of a block (`scan`). Then
 // the place is looked for in a block that beats all before it, or in one that equals them where elements come in any order: else
@@ -109,9 +117,11 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         if (IsBool<T>::value && rising) return find(dense, from, stop, join);
         if constexpr (count > 1) {
-            if constexpr (PlaceBeside<T>::any && step == 1)
-                if (rising) from = carry<count <= 8 ? 16 : 32>(dense, from, stop, join);
-            from = scan<count <= 8 ? 16 : count>(dense, from, stop, join);
+            if constexpr (PlaceBeside<T>::any && step == 1) // as many lanes as there are registers for what they hold
+                if (rising && (!by_fours || stop - from < long_run))
+                    from = __quern_vector_bytes() == 64 ? carry<lanes_of(256)>(dense, from, stop, join)
+                                                        : carry<lanes_of(by_fours ? 64 : 128)>(dense, from, stop, join);
+            from = scan<count <= 8 ? 16 : by_fours ? lanes_of(128) : count>(dense, from, stop, join);
         }
         for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));
         for (; from < stop; ++from) {
@@ -126,6 +136,12 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <class Join> __device__ P fold(const Join&) { return best; }
 
   private:
+    static constexpr bool by_fours = NanApart<T>::value && step == 1;
+    static constexpr int long_run = 512; // elements, of such types
+    static constexpr __device__ int lanes_of(int bytes) {
+        const int lanes = bytes / static_cast<int>(sizeof(T)), most = count <= 8 ? 16 : 32;
+        return lanes < most ? lanes : most;
+    }
     template <class Join> static __device__ bool better(const T& x, const T& than, const Join& join) {
         return join(P(T(0), 0), P(T(1), 0)).value == T(1) ? above(x, than) : above(than, x);
     }
@@ -182,10 +198,9 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <int width, class Dense, class Join>
     __device__ long long carry(const Dense& dense, long long from, long long stop, const Join& join) {
         typedef typename PlaceBeside<T>::Place Place;
-        typedef typename Ordered<T>::Key Key;
         constexpr bool has_nan = Ordered<T>::has_nan;
         constexpr long long block = 64 * width, longest = 1 << 30;
-        const Place nowhere = 0x7fffffff;
+        const int nowhere = 0x7fffffff;
         const T high = Limits<T>::high(), low = Limits<T>::low();
         const bool largest = better(high, low, join);
         while (stop - from >= width && !settled(best.index != P::nowhere(), join)) {
@@ -217,17 +232,19 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
                     }
                 }
             }
-            Key most = 0;
-            QUERN_INDEPENDENT
-            for (int l = 0; l < width; ++l) {
-                const Key key = largest ? Ordered<T>::key(top[l]) : ~Ordered<T>::key(top[l]);
-                most = key > most ? key : most;
+            T winner = top[0];
+            if constexpr (has_nan) {
+                T tops[width];
+                for (int l = 0; l < width; ++l) tops[l] = top[l];
+                winner = fold_lanes<width>(tops, [&](const T& a, const T& b) -> T { return better(b, a, join) ? b : a; });
+            } else {
+                QUERN_INDEPENDENT
+                for (int l = 0; l < width; ++l) winner = better(top[l], winner, join) ? top[l] : winner;
             }
-            const T winner = Ordered<T>::value(largest ? most : ~most);
-            Place least = nowhere;
+            int least = nowhere;
             QUERN_INDEPENDENT
             for (int l = 0; l < width; ++l) {
-                const Place at = same(top[l], winner) ? place[l] + l : nowhere; // -0 is +0
+                const int at = same(top[l], winner) ? static_cast<int>(place[l]) + l : nowhere; // -0 is +0
                 least = at < least ? at : least;
             }
             const bool met_nan = has_nan && ends;
@@ -240,12 +257,32 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         }
         return from;
     }
+    // Of whole packs from the k-th element on, four at a time: the best in `top`; true where some of them are NaN, which two ask
+    // together.
+    template <int width, class Dense, class Join>
+    static __device__ bool best_of_fours(const Dense& dense, T* top, long long& k, long long end, const Join& join) {
+        typename PlaceBeside<T>::Place odd[width];
+        for (int l = 0; l < width; ++l) odd[l] = 0;
+        const auto best_of = [&](const T& a, const T& b) -> T { return better(a, b, join) ? a : b; };
+        for (; k + 4 * width <= end; k += 4 * width) {
+            QUERN_INDEPENDENT
+            for (int l = 0; l < width; ++l) {
+                const T a = dense(k + l).value, b = dense(k + width + l).value, c = dense(k + 2 * width + l).value,
+                        d = dense(k + 3 * width + l).value;
+                odd[l] |= (is_nan(a) | is_nan(b)) | (is_nan(c) | is_nan(d));
+                top[l] = best_of(best_of(best_of(a, b), best_of(c, d)), top[l]);
+            }
+        }
+        typename PlaceBeside<T>::Place any = 0;
+        for (int l = 0; l < width; ++l) any |= odd[l];
+        return any != 0;
+    }
     // Whole packs from `from` on, of which the last one may begin in the one before; returns where they end. Where elements come
-    // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile. Short rows do
-    // better without.
+    // in their order a place is looked for once, in the last block that beat all before it: memory waits meanwhile. Short rows of
+    // the types that do not ask for NaN apart do better without.
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
-        const bool holds = stop - from >= 32768;
+        const bool holds = stop - from >= (by_fours ? long_run : 32768);
         const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = !holds ? 64 : pack < 1024 ? 4096 / pack : 4;
         const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
@@ -256,20 +293,24 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
             if (last - from < width) from = last - width;
             const long long whole = (last - from) / width, end = from + (whole < block ? whole : block) * width;
             T top[lanes]; // NaN stays
+            bool odd = false;
             for (int l = 0; l < lanes; ++l) top[l] = dense(from * step + l).value;
-            for (long long k = from + width; k < end; k += width) {
+            long long k = from + width;
+            if constexpr (by_fours) odd = best_of_fours<width>(dense, top, k, end, join);
+            for (; k < end; k += width) {
                 QUERN_INDEPENDENT
                 for (int l = 0; l < lanes; ++l) top[l] = the_best(top[l], dense(k * step + l).value);
             }
             const bool unknown = !placed();
-            bool news = unknown | !rising | !holds;
+            bool news = unknown | !rising | !holds | odd;
             if (!news)
                 for (int l = 0; l < width; ++l) news |= is_nan(top[l * step]) | better(top[l * step], best.value, join);
             if (news) {
                 T tops[width];
                 for (int l = 0; l < width; ++l) tops[l] = top[l * step];
                 const T most = fold_lanes<width>(tops, the_best);
-                const bool odd = is_nan(most), wins = better(most, best.value, join);
+                odd |= is_nan(most);
+                const bool wins = better(most, best.value, join);
                 if (holds && rising && wins && !odd) {
                     held = from, held_end = end, best.value = most;
                 } else if (odd || unknown || wins || (!rising && same(most, best.value))) {

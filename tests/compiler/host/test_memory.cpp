@@ -80,6 +80,20 @@ TEST(ReadAhead, OlderCoresReadLongIterationsByThemselves) {
     EXPECT_GT(asked(newer.object), 0);
 }
 
+// A kernel that asks how wide vectors are is told before anything else is decided.
+TEST(VectorBytes, AreKnownToTheKernel) {
+    const std::string text = R"cuda(
+    extern "C" __device__ int __quern_vector_bytes();
+    extern "C" __global__ void k(int* y) { y[0] = __quern_vector_bytes() == 64 ? 7 : -1; })cuda";
+    const auto narrow = compile({text, {}, {}, {}, "x86-64-v3"});
+    ASSERT_EQ(narrow.status, QUERN_CC_OK) << narrow.log;
+    EXPECT_EQ(narrow.object.find("__quern_vector_bytes"), std::string::npos);
+    const DriverProgram program({text});
+    int y = 0;
+    ASSERT_EQ(program.launch("k", {{1}, {1}}, &y), CUDA_SUCCESS);
+    EXPECT_TRUE(y == 7 || y == -1);
+}
+
 // The hook goes away where there is no loop to serve, and as often as it was called.
 TEST(ReadAhead, NobodyIsLeftToCall) {
     const DriverProgram program({R"cuda(

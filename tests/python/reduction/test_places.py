@@ -64,6 +64,16 @@ def test_nan_wins_wherever_it_stands(device: quern.Device, dtype: str) -> None:
             np.testing.assert_array_equal(found.get(), getattr(np, name)(x[[0, 2]], axis=1))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("length", [130, 511, 512, 700, 1300])
+def test_one_nan_at_every_place(device: quern.Device, dtype: str, length: int) -> None:
+    x = np.random.default_rng(5).standard_normal((length, length)).astype(dtype)
+    np.fill_diagonal(x, np.nan)
+    x[::2] = np.copysign(x[::2], -1)  # NaN of both signs
+    x[:, -1] = np.where(np.isnan(x[:, -1]), x[:, -1], np.inf)
+    check(x)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("length", [9, 40, 300, 5000])
 def test_zeros_of_both_signs_are_equal(device: quern.Device, dtype: str, length: int) -> None:
