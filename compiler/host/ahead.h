@@ -11,8 +11,8 @@ namespace quern::host {
 inline constexpr const char* read_ahead_hook = "__quern_read_ahead";
 inline constexpr unsigned bytes_ahead = 1024;
 // Lines of 64 bytes that an iteration may ask for. Cores before AVX-512 fetch loops of many better
-// by themselves (Zen 3: sums of doubles, 16 lines: 16 GB/s, asked for 13; their maxima, 4 lines: 13,
-// asked for 15).
+// by themselves (Zen 3: sums of doubles, 16 lines: 16 GB/s, asked for 13; their maxima, 4 lines:
+// 13, asked for 15).
 inline constexpr int most_lines_ahead = 32, most_lines_ahead_before_avx512 = 8;
 
 struct ReadAhead : llvm::PassInfoMixin<ReadAhead> {

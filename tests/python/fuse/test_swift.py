@@ -95,6 +95,20 @@ def test_random_values_with_seldom_extremes(
         same_as_unfused(function, x[::2], y[::2])  # no packs
 
 
+def test_quotients_are_rounded_rightly(device: quern.Device, plan_as: Any) -> None:
+    """One step from a rounded inverse: every fraction of the divisor that is near 1 or 2, and random ones."""
+    random = np.random.default_rng(2)
+    ends = np.arange(1 << 9)
+    below = np.concatenate([ends, (1 << 23) - 1 - ends, random.integers(0, 1 << 23, 1 << 9)])
+    above = np.concatenate([ends[:64], (1 << 23) - 1 - ends[:64], random.integers(0, 1 << 23, 512)])
+    x, y = (((v + (1 << 23)) / 2**23).astype(np.float32).ravel() for v in np.meshgrid(above, below))
+    with plan_as(gpu_layout=True):
+        fused = quern.fuse(lambda x, y: (x / y, (x + x) / y), strict=True)
+        found = fused(quern.asarray(x), quern.asarray(y))
+    np.testing.assert_array_equal(bits(quern.asnumpy(found[0])), bits(x / y))
+    np.testing.assert_array_equal(bits(quern.asnumpy(found[1])), bits((x + x) / y))
+
+
 def test_rows_and_columns(device: quern.Device, plan_as: Any) -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal((37, 52)).astype(np.float32)
