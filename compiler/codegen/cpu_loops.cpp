@@ -74,20 +74,33 @@ void ElementwiseEmitter::row_loop(const std::string& from, const std::string& to
         out_.line("QUERN_INDEPENDENT");
     out_.open("for (", signed_, " ", own("j"), " = ", begin, "; ", own("j"), " < ", end, "; ++",
               own("j"), ")");
-    for (const OperandRef& ref : operands_) {
+    const auto element_of = [&](const OperandRef& ref) {
         const std::string row = own(join("row_", param(ref).name));
         if (access(ref) == Access::contiguous || access(ref) == Access::tiled)
-            value(ref, join(row, "[", own("j"), "]"));
-        else if (gathers(ref))
-            value(ref, join(own(join("near_", param(ref).name)), "[", own("j"), " - ", begin, "]"));
-        else if (access(ref) != Access::repeated)
-            value(ref, join("*quern::at_byte(", row, ", ", own("j"), " * ",
-                            own(join("by_", param(ref).name)), ")"));
+            return join(row, "[", own("j"), "]");
+        if (gathers(ref))
+            return join(own(join("near_", param(ref).name)), "[", own("j"), " - ", begin, "]");
+        if (access(ref) != Access::repeated)
+            return join("*quern::at_byte(", row, ", ", own("j"), " * ",
+                        own(join("by_", param(ref).name)), ")");
+        return stored(ref) || param(ref).place ? join("*", row)
+                                               : own(join("one_", param(ref).name));
+    };
+    // What a body may leave as it was is stored in any case: before AVX-512 vectors of small
+    // elements have no masks, and AMD's stores with masks take twenty steps.
+    const auto kept = [&](const OperandRef& ref) {
+        return stored(ref) && loaded(ref) && !spec_.facts.leaves_early &&
+               access(ref) != Access::repeated;
+    };
+    for (const OperandRef& ref : operands_)
+        if (kept(ref))
+            out_.line(type(ref), " ", param(ref).name, " = ", element_of(ref), ";");
         else
-            value(ref, stored(ref) || param(ref).place ? join("*", row)
-                                                       : own(join("one_", param(ref).name)));
-    }
+            value(ref, element_of(ref));
     body(position);
+    for (const OperandRef& ref : operands_)
+        if (kept(ref))
+            out_.line(element_of(ref), " = ", param(ref).name, ";");
     out_.close();
     if (gathering)
         out_.close();

@@ -93,6 +93,12 @@ void ReductionEmitter::nest_struct() {
         case Kind::run:
             out_.line(index_, " run;");
             break;
+        case Kind::full:
+            out_.line(index_, " full;");
+            break;
+        case Kind::rest:
+            out_.line(index_, " rest;");
+            break;
         case Kind::span:
             out_.line(index_, " span;");
             break;

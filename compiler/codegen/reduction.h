@@ -22,6 +22,8 @@ struct ReductionField {
         units,    // CPU: tiles * splits
         ahead,    // CPU: whether more is read than the caches hold
         run,      // CPU columns: of one output
+        full,     // CPU columns: steps that have all of them
+        rest,     // CPU columns: those of the step behind
         span,     // CPU columns: of a tile
         together, // CPU columns: rows that are read side by side
         fan,

@@ -194,22 +194,29 @@ void ReductionEmitter::cpu_column_rows(int count) {
     if (layout_.folds)
         return cpu_folded_runs();
     for (const OperandRef& ref : inputs_)
-        if (access(ref) == Access::contiguous)
+        if (access(ref) == Access::contiguous && !layout_.wraps)
             for (int r = 0; r < count; ++r)
                 out_.line("quern::ask_for_row(",
                           at_byte(numbered("from_" + name(ref), r),
                                   join(count, " * ", stride(ref, n + m - 1))),
                           ", ", own("count"), ");");
+    const std::string here = own(layout_.wraps && count == 1 ? "here" : "count");
+    if (layout_.wraps && count == 1)
+        out_.line("const ", signed_, " ", here, " = ", own("step"), " < ", own("full"), " ? ",
+                  own("count"), " : ", as_signed(nest("rest")), ";");
     out_.line("QUERN_INDEPENDENT");
-    out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ++",
-              own("j"), ")");
+    out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", here, "; ++", own("j"),
+              ")");
     std::string values;
     for (int r = 0; r < count; ++r) {
         out_.open("const auto ", numbered("value", r), " = [&]() -> ", inner_type());
         for (const OperandRef& ref : inputs_)
             out_.line("const ", type(ref), "& ", name(ref), " = ",
                       cpu_operand(ref, numbered("from_" + name(ref), r)), ";");
-        map_value(layout_.scattered ? numbered("place", r) : join(own("step"), " + ", r),
+        map_value(layout_.scattered ? numbered("place", r)
+                  : layout_.wraps   ? join("(", own("step"), " + ", r, ") * ", nest("run"), " + ",
+                                           own("row_of"), "[", own("j"), "]")
+                                    : join(own("step"), " + ", r),
                   join(own("outer"), " * ", nest("length"), " + ", own("low"), " + ", own("j")));
         out_.line("return ", own("value"), ";");
         out_.close(";");
@@ -258,6 +265,18 @@ void ReductionEmitter::cpu_columns() {
                       meet = layout_.folds ? own("join") : inner_join(),
                       places = own(layout_.folds ? "places" : "count");
     out_.line(columns, own("sum"), ", ", own("upper"), ";");
+    if (layout_.wraps) {
+        out_.line("const ", signed_, " ", own("full"), " = ", as_signed(nest("full")), ", ",
+                  own("across"), " = ", as_signed(nest("length")), " / ", as_signed(nest("run")),
+                  ";");
+        if (spec_.uses_position) {
+            out_.line("unsigned short ", own("row_of"), "[", int{layout_.tile}, "];");
+            out_.line("for (", signed_, " ", own("j"), " = 0, ", own("row"), " = -1; ", own("j"),
+                      " < ", as_signed(nest("length")), "; ++", own("j"), ") ", own("row_of"), "[",
+                      own("j"), "] = static_cast<unsigned short>(", own("row"), " += ", own("j"),
+                      " % ", own("across"), " == 0);");
+        }
+    }
     unit_loop();
     out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
               ");");
@@ -287,8 +306,10 @@ void ReductionEmitter::cpu_columns() {
         out_.line(own("step"), " = ", own("first"), ";");
     } else {
         out_.open("for (", own("step"), " = ", own("first"), "; ", nest("together"),
-                  " == ", together, " && ", own("step"), " + ", together, " <= ", own("stop"), "; ",
-                  own("step"), " += ", together, ")");
+                  " == ", together, " && ", own("step"), " + ", together, " <= ", own("stop"),
+                  layout_.wraps ? join(" && ", own("step"), " + ", together, " <= ", own("full"))
+                                : "",
+                  "; ", own("step"), " += ", together, ")");
         cpu_column_rows(together);
         out_.close();
     }
@@ -306,13 +327,16 @@ void ReductionEmitter::cpu_columns() {
     if (layout_.runs) {
         out_.line(index_, " ", own("row"), " = (", own("outer"), " * ", nest("length"), " + ",
                   own("low"), ") / ", nest("run"), ";");
-        out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ", own("count"), "; ",
-                  own("j"), " += ", nest("run"), ", ++", own("row"), ")");
-        out_.line(result(own("row"), layout_.folds
-                                         ? join(own("all"), ".get(", own("j"), " / ",
-                                                as_signed(nest("run")), ")")
-                                         : widened(join(own("all"), ".fold(", own("j"), ", ",
-                                                        nest("run"), ", ", inner_join(), ")"))));
+        const std::string step = layout_.wraps ? "1" : nest("run");
+        out_.open("for (", signed_, " ", own("j"), " = 0; ", own("j"), " < ",
+                  own(layout_.wraps ? "across" : "count"), "; ", own("j"), " += ", step, ", ++",
+                  own("row"), ")");
+        out_.line(result(
+            own("row"),
+            layout_.folds
+                ? join(own("all"), ".get(", own("j"), " / ", as_signed(nest("run")), ")")
+                : widened(join(own("all"), ".fold(", own("j"), ", ", nest("run"), ", ",
+                               layout_.wraps ? own("across") : "1", ", ", inner_join(), ")"))));
     } else {
         std::string side_by_side; // outputs whose columns are neighbours
         const bool beside = !layout_.split && std::ranges::all_of(outputs_, [&](const auto& ref) {

@@ -42,6 +42,10 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     }
     if (layout.runs)
         add(Kind::run);
+    if (layout.wraps) {
+        add(Kind::full);
+        add(Kind::rest);
+    }
     for (int d = 0; d < layout.ndim(); ++d)
         if (d != 0 && d != layout.kept_ndim)
             add(Kind::extent, d);
@@ -87,6 +91,12 @@ std::size_t pack_reduction(const std::vector<ReductionField>& fields, const Redu
             break;
         case Kind::run:
             words.put(plan.run);
+            break;
+        case Kind::full:
+            words.put(plan.reduced / plan.run);
+            break;
+        case Kind::rest:
+            words.put(plan.reduced % plan.run * (plan.length / plan.run));
             break;
         case Kind::span:
             words.put(plan.span);

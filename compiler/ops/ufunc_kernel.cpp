@@ -3,6 +3,7 @@
 #include "compiler/ops/ufunc_kernel.h"
 
 #include "compiler/base/text.h"
+#include "compiler/spec/body_facts.h"
 
 namespace quern {
 namespace {
@@ -125,7 +126,11 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     if (nout > 1)
         before += join(expression, "; ");
     std::string operation = before + after;
-    if (form.masked)
+    if (form.masked && nout == 1 && !is_costly(expression)) // computed in any case: no branch
+        operation = join(before, "const ", quern::row(form.given[nin]).spelling,
+                         " result = ", stored(form.loop.types[nin], form.given[nin], expression),
+                         "; if (mask) r = result");
+    else if (form.masked)
         operation = join("if (mask) { ", operation, "; }");
     const std::string name = join("quern_", wanted.name);
     ElementwiseText text;

@@ -292,13 +292,16 @@ bool plan_reduction(const ReductionRequest& request, ReductionPlan& plan) {
 
     layout.scattered = nest.has_place && !nest.places_in_order();
     bool rows = nest.walks_fastest(request.operands);
-    if (!rows && request.target == Target::cpu)
+    if (!rows && request.target == Target::cpu) {
         rows = lies_between(nest, request);
-    else if (rows && request.target == Target::cpu)
+        if (!rows)
+            wrap_rows(request, nest, plan);
+    } else if (rows && request.target == Target::cpu) {
         if (const Runs runs = runs_of(nest, request); runs != Runs::none) {
             make_runs(request, nest, plan, runs);
             rows = false;
         }
+    }
     layout.strategy = rows ? ReductionStrategy::rows : ReductionStrategy::columns;
     layout.kept_ndim = static_cast<std::uint8_t>(nest.kept);
     layout.reduced_ndim = static_cast<std::uint8_t>(nest.reduced());
@@ -353,9 +356,10 @@ std::string describe(const ReductionLayout& layout) {
            (layout.scattered ? " | scattered" : "") +
            (layout.step > 1 ? join(" | step ", int{layout.step}) : "") +
            (layout.brief ? " | brief" : "") +
-           (layout.folds  ? " | folded runs"
-            : layout.runs ? " | runs"
-                          : "") +
+           (layout.folds   ? " | folded runs"
+            : layout.wraps ? " | wrapped rows"
+            : layout.runs  ? " | runs"
+                           : "") +
            (layout.split ? " | split" : "") + (layout.atomic ? ", joined by atomics" : "");
 }
 

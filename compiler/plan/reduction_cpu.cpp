@@ -169,6 +169,29 @@ void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& p
     nest.drop(inner);
 }
 
+void wrap_rows(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
+    constexpr std::int64_t wide = 128, least = 16; // columns, and lines of them
+    if (nest.kept == 0 || nest.reduced() != 1 || request.keep_kept_order || request.keep_axes ||
+        plan.layout.scattered)
+        return;
+    const int inner = nest.ndim - 1, across = nest.kept - 1;
+    const std::int64_t columns = nest.extent[across],
+                       run = wide * (widest_item(request) == 1 ? 2 : 1) / columns;
+    if (run < 2 || nest.extent[inner] < least * run)
+        return;
+    for (int k = 0; k < nest.operands; ++k) {
+        const std::int64_t item = request.operands[k].item_bytes;
+        if (!request.operands[k].output &&
+            (nest.stride[k][across] != item || nest.stride[k][inner] != item * columns))
+            return;
+    }
+    plan.layout.runs = plan.layout.wraps = true;
+    plan.run = run;
+    nest.extent[inner] = ceil_div(nest.extent[inner], run); // the last may be shorter
+    for (int k = 0; k < nest.operands; ++k)
+        nest.stride[k][inner] *= run;
+}
+
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
     constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
     // Few rows, and what is found in them stays in the nearest cache until it is stored.
@@ -197,7 +220,7 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         plan.together = rows_together(nest, request, plan);
         plan.tiles_along = ceil_div(length, plan.span);
         plan.tiles = plan.outputs * plan.run / length * plan.tiles_along;
-        plan.steps = plan.reduced / plan.run;
+        plan.steps = ceil_div(plan.reduced, plan.run);
     }
     // The first block of a launch runs alone, to see how long it takes: many share what is large.
     const int blocks_a_core = request.processors > 1 ? 16 : 4;
@@ -210,9 +233,11 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
                                   : ceil_div(wanted, plan.tiles);
     ReductionRequest here = request;
     here.most_steps /= plan.run;
-    if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4096) ||
+    // Steps that are worth a block: those of rows that make one line are as long as some.
+    const std::int64_t few = layout.wraps ? ceil_div(std::int64_t{1024}, plan.run) : 1024;
+    if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4 * few) ||
         exceeds(here, plan))
-        split_steps(here, std::min(cuts, plan.steps / 2048), 1024, plan);
+        split_steps(here, std::min(cuts, plan.steps / (2 * few)), few, plan);
     plan.ahead = work * bytes_read(request.operands) > bytes_beyond_caches;
     plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
     plan.block = 1;

@@ -21,6 +21,10 @@ enum class Runs : std::uint8_t { none, columns, folded };
 [[nodiscard]] Runs runs_of(const KeptNest& nest, const ReductionRequest& request);
 void make_runs(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan, Runs runs);
 
+// CPU: where few columns lie beside each other, some rows become one line of more columns, which
+// meet at the end: vectors have more elements than such rows.
+void wrap_rows(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan);
+
 // CPU: units of work are rows or tiles of columns, cut further where they are too few.
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan);
 

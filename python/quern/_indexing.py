@@ -430,29 +430,50 @@ def ravel_multi_index(
     if math.prod(extents) >= 2**63:
         raise ValueError("invalid dims: so many elements have no int64 positions")
     modes = (mode,) * len(extents) if isinstance(mode, str) else tuple(mode)
-    places: Any = None
-    step = 1
-    axes = range(len(extents)) if order == "F" else range(len(extents) - 1, -1, -1)
-    for axis in axes:
-        part, extent = parts[axis], extents[axis]
+    for axis, (part, kind) in enumerate(zip(parts, modes, strict=True)):
         if part.dtype.kind not in "biu":
             raise TypeError("only int indices permitted")
-        part = part.astype(np.int64, copy=False)
-        if modes[axis] == "raise":
-            _refuse_outside((part < 0) | (part >= extent), "invalid entry in coordinates array")
-        elif modes[axis] == "wrap":
-            part = part % extent
-        elif modes[axis] == "clip":
-            part = _core.ufuncs["minimum"](_core.ufuncs["maximum"](part, 0), extent - 1)
-        else:
-            raise ValueError(
-                f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {modes[axis]!r})"
-            )
-        term = part * step
-        places = term if places is None else places + term
-        step *= extent
+        if kind not in _AXIS_PLACE:
+            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {kind!r})")
+        parts[axis] = part.astype(np.int64, copy=False)
+    axes = list(range(len(extents)))
+    if order == "F":
+        axes.reverse()
+    if 0 in extents and any(part.size for part in parts):
+        raise ValueError("cannot unravel if shape has zero entries (is empty).")
+    places: Any = 0
+    for first in range(0, len(axes), _AXES_AT_ONCE):
+        some = axes[first : first + _AXES_AT_ONCE]
+        kernel = _ravel_kernel(tuple(modes[axis] for axis in some))
+        places = kernel(places, *(x for axis in some for x in (parts[axis], extents[axis])))
     result: ndarray = places
+    if "raise" in modes and result.size and int(result.min()) < 0:
+        raise ValueError("invalid entry in coordinates array")
     return result
+
+
+# What an index counts along its axis; outside, where that is refused, places become negative and stay so.
+_AXIS_PLACE = {
+    "raise": "bad |= static_cast<unsigned long long>(index{0}) >= static_cast<unsigned long long>(extent{0});"
+    "const long long at{0} = index{0};",
+    "wrap": "const long long rest{0} = index{0} % extent{0}, at{0} = rest{0} < 0 ? rest{0} + extent{0} : rest{0};",
+    "clip": "const long long at{0} = index{0} < 0 ? 0 : index{0} < extent{0} ? index{0} : extent{0} - 1;",
+}
+_AXES_AT_ONCE = 16
+
+
+@functools.cache
+def _ravel_kernel(modes: tuple[str, ...]) -> ElementwiseKernel:
+    axes = range(len(modes))
+    steps = "".join(
+        _AXIS_PLACE[modes[k]].format(k) + f"there = there * extent{k} + at{k};" for k in axes
+    )
+    return _core.ElementwiseKernel(
+        "int64 before" + "".join(f", int64 index{k}, int64 extent{k}" for k in axes),
+        "int64 place",
+        f"bool bad = before < 0; long long there = before; {steps} place = bad ? -1 : there;",
+        "quern_ravel_multi_index",
+    )
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:

@@ -282,7 +282,8 @@ ByteKey variant_key(const Device& device, const ReductionVariant& variant) {
     key.add(layout.kept_ndim);
     key.add(layout.reduced_ndim);
     key.add(static_cast<std::uint8_t>(layout.lanes));
-    key.add(static_cast<std::uint8_t>(layout.lanes >> 8 | layout.brief << 4 | layout.folds << 5));
+    key.add(static_cast<std::uint8_t>(layout.lanes >> 8 | layout.brief << 4 | layout.folds << 5 |
+                                      layout.wraps << 6));
     key.add(layout.step);
     key.add(static_cast<std::uint8_t>(layout.tile >> 8));
     key.add(static_cast<std::uint8_t>(layout.spread | layout.phase << 4));

@@ -16,13 +16,14 @@ template <class T> __device__ inline bool same(const complex<T>& a, const comple
 }
 #endif
 
-#ifdef __QUERN_HOST__ // one instruction for the larger one, one for NaN
 template <class T> __device__ inline T chosen(bool first, const T& a, const T& b) { return first ? a : b; }
 #ifdef QUERN_HAS_COMPLEX
 template <class T> __device__ inline complex<T> chosen(bool first, const complex<T>& a, const complex<T>& b) { // in vectors
     return complex<T>(first ? a.real() : b.real(), first ? a.imag() : b.imag());
 }
 #endif
+
+#ifdef __QUERN_HOST__ // one instruction for the larger one, one for NaN
 template <class T> __device__ inline T maximum(const T& a, const T& b) { return chosen(is_nan(a), a, chosen(above(a, b), a, b)); }
 template <class T> __device__ inline T minimum(const T& a, const T& b) { return chosen(is_nan(a), a, chosen(above(b, a), a, b)); }
 // A NaN and whatever make that NaN. Said so, the two choices stay two instructions; two choices of `a` become one of masks.

@@ -258,9 +258,9 @@ template <class T, class V, int most> struct Columns<Shifted<T, V>, most> {
         x.count = static_cast<int>(taken[j]), x.shift = shift[j], x.sum = sum[j], x.squares = squares[j];
         return x;
     }
-    template <class Join> __device__ auto fold(long long first, long long count, const Join&) {
+    template <class Join> __device__ auto fold(long long first, long long count, long long step, const Join&) {
         Moments<T, Twofold<T>> all;
-        for (long long j = first; j < first + count; ++j) all = combined(all, static_cast<Moments<T, Twofold<T>>>(get(j)));
+        for (long long j = first; j < first + count * step; j += step) all = combined(all, static_cast<Moments<T, Twofold<T>>>(get(j)));
         return all;
     }
 };
@@ -286,9 +286,9 @@ template <class Part, int most> struct Columns<OfParts<Part>, most> {
         x.real = real.get(j), x.imag = imag.get(j);
         return x;
     }
-    template <class Join> __device__ auto fold(long long first, long long count, const Join& join) {
-        OfParts<decltype(real.fold(first, count, join))> all;
-        all.real = real.fold(first, count, join), all.imag = imag.fold(first, count, join);
+    template <class Join> __device__ auto fold(long long first, long long count, long long step, const Join& join) {
+        OfParts<decltype(real.fold(first, count, step, join))> all;
+        all.real = real.fold(first, count, step, join), all.imag = imag.fold(first, count, step, join);
         return all;
     }
 };

@@ -6,10 +6,6 @@
     #include "quern/ordered.cuh"
 #endif
 
-#ifdef __QUERN_HOST__
-extern "C" __device__ int __quern_vector_bytes(); // of the CPU; known before anything is optimised
-#endif
-
 namespace quern {
 
 // A value and where it stands; the largest index: nowhere.
@@ -116,6 +112,8 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     __device__ void in_any_order(bool backwards) { rising = false, falls = backwards; }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         if (IsBool<T>::value && rising) return find(dense, from, stop, join);
+        if constexpr (by_parts)
+            if (rising && stop - from < brief_run) return ask(dense, from, stop, join);
         if constexpr (count > 1) {
             if constexpr (PlaceBeside<T>::any && step == 1) // as many lanes as there are registers for what they hold
                 if (rising && (!by_fours || stop - from < long_run))
@@ -138,6 +136,8 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
   private:
     static constexpr bool by_fours = NanApart<T>::value && step == 1;
     static constexpr int long_run = 512; // elements, of such types
+    static constexpr bool by_parts = !PlaceBeside<T>::any && sizeof(T) >= 8; // complex numbers
+    static constexpr int brief_run = 2048;
     static constexpr __device__ int lanes_of(int bytes) {
         const int lanes = bytes / static_cast<int>(sizeof(T)), most = count <= 8 ? 16 : 32;
         return lanes < most ? lanes : most;
@@ -151,6 +151,16 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         const T high = Limits<T>::high(), low = Limits<T>::low(), end = better(high, low, join) ? high : low;
         const bool ends = same(best.value, end) & !is_nan(static_cast<T>(end - end));
         return rising & placed & (is_nan(best.value) | ends);
+    }
+    // One after the other, where vectors have to be put together first: a better one is seldom.
+    template <class Dense, class Join> __device__ void ask(const Dense& dense, long long from, long long stop, const Join& join) {
+        for (; from < stop && best.index == P::nowhere(); ++from) best = dense(from * step);
+        QUERN_PLAIN
+        for (; from < stop && !is_nan(best.value); ++from) {
+            const P x = dense(from * step);
+            if (better(best.value, x.value, join)) continue; // neither is NaN
+            if (!same(best.value, x.value)) best = x;
+        }
     }
     // Of bools the first that nothing beats.
     template <class Dense, class Join>

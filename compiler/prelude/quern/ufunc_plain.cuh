@@ -38,8 +38,8 @@ template <class T> __device__ inline T ceil(T a) { return a; }
 template <class T> __device__ inline T trunc(T a) { return a; }
 template <class T> __device__ inline bool is_infinite(T) { return false; }
 template <class T> __device__ inline bool is_finite(T) { return true; }
-template <class T> __device__ inline T fmax(const T& a, const T& b) { return is_nan(b) || !(above(b, a) || is_nan(a)) ? a : b; }
-template <class T> __device__ inline T fmin(const T& a, const T& b) { return is_nan(b) || !(above(a, b) || is_nan(a)) ? a : b; }
+template <class T> __device__ inline T fmax(const T& a, const T& b) { return chosen(is_nan(b) | !(above(b, a) | is_nan(a)), a, b); }
+template <class T> __device__ inline T fmin(const T& a, const T& b) { return chosen(is_nan(b) | !(above(a, b) | is_nan(a)), a, b); }
 template <class T> __device__ inline bool equal(const T& a, const T& b) { return a == b; }
 template <class T> __device__ inline bool less(const T& a, const T& b) { return a < b; }
 template <class T> __device__ inline bool less_equal(const T& a, const T& b) { return a <= b; }

@@ -181,6 +181,27 @@ TEST(ReductionPlan, LanesOfTheCpu) {
     EXPECT_EQ(layout({1000, 1000}, 1, 32).tile, 4096);
 }
 
+// Rows of few elements lie in one line, as many as vectors want, unless there are too few of them.
+TEST(ReductionPlan, ShortRowsMakeOneLine) {
+    const auto plan = [](std::int64_t rows, std::int64_t columns, std::uint32_t item,
+                         int threads = 1) {
+        return Planned({rows, columns}, 1, item, 0x1000, Target::cpu, threads).plan;
+    };
+    const ReductionPlan three = plan(10'000, 3, 4);
+    EXPECT_TRUE(three.layout.wraps);
+    EXPECT_EQ(three.run, 42);
+    EXPECT_EQ(three.length, 126);
+    EXPECT_EQ(three.steps, 239); // the last of 4 rows
+    EXPECT_EQ(three.tiles, 1);
+    EXPECT_EQ(three.stride(0, 1), 3 * 4 * 42);
+    EXPECT_EQ(plan(10'000, 7, 1).run, 36);
+    EXPECT_FALSE(plan(10'000, 65, 4).layout.wraps);
+    EXPECT_TRUE(plan(10'000, 65, 1).layout.wraps);
+    EXPECT_FALSE(plan(600, 3, 4).layout.wraps);
+    EXPECT_TRUE(plan(1 << 20, 3, 4, 4).layout.split);
+    EXPECT_FALSE(Planned({10'000, 3}, 1, 4, 0x1000, Target::gpu, 132).plan.layout.wraps);
+}
+
 // Gaps may be read where the map can be asked about anything, the same gap in every input.
 TEST(ReductionPlan, ASmallStepIsPartOfTheLayout) {
     const std::int64_t shape[]{1000}, ones[]{1}, none[]{0};

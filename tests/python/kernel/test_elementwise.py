@@ -340,3 +340,55 @@ def test_names_like_ours_are_free(device: quern.Device) -> None:
     )
     a, b, c = np.arange(5.0), np.arange(5.0) + 1, np.arange(5.0) + 2
     np.testing.assert_array_equal(kernel(*map(quern.asarray, (a, b, c))).get(), (a + b) * c)
+
+
+@pytest.mark.parametrize("kind", ["?", "i1", "u2", "f2", "i4", "f8", "F"])
+def test_elements_that_a_body_leaves(device: quern.Device, kind: str) -> None:
+    """What is not assigned keeps its value: in kernels of one's own, ufuncs with `where`, copyto and by masks."""
+    random = np.random.default_rng(5)
+    some = ElementwiseKernel("bool m, T x, T z", "T y", "if (m) y = x; else if (x == z) y = T(1)")
+    twice = ElementwiseKernel("bool m, T x", "T y, int32 seen", "seen += m; if (m) { y = x; y += x; }")
+    for shape in ((1,), (37,), (1000,), (33, 65)):
+        m = random.random(shape) < 0.4
+        x, y, z = (random.integers(0, 4, shape).astype(kind) for _ in range(3))
+        for cut in (np.s_[...], np.s_[..., ::-1], np.s_[..., ::3]):
+            host = [values[cut] for values in (m, x, y, z)]
+            mask, given, _, other = (quern.asarray(values)[cut] for values in (m, x, y, z))
+
+            def fresh() -> quern.ndarray:
+                return quern.asarray(y.copy())[cut]  # noqa: B023
+
+            chosen = np.where(host[0], host[1], host[2])
+            out = fresh()
+            some(mask, given, other, out)
+            apart = np.where(~host[0] & (host[1] == host[3]), np.ones((), kind), chosen)
+            np.testing.assert_array_equal(out.get(), apart)
+            out, seen = fresh(), quern.asarray(np.full(host[0].shape, 5, "i4"))
+            twice(mask, given, out, seen)
+            doubled = np.where(host[0], host[1] + host[1], host[2])
+            np.testing.assert_array_equal(out.get(), doubled)
+            np.testing.assert_array_equal(seen.get(), 5 + host[0])
+            out = fresh()
+            quern.add(given, other, out=out, where=mask)
+            np.testing.assert_array_equal(
+                out.get(), np.where(host[0], host[1] + host[3], host[2]).astype(kind)
+            )
+            for change in (
+                lambda out: quern.copyto(out, given, where=mask),  # noqa: B023
+                lambda out: quern.putmask(out, mask, given),  # noqa: B023
+                lambda out: out.__setitem__(mask, given[mask]),  # noqa: B023
+            ):
+                out = fresh()
+                change(out)
+                np.testing.assert_array_equal(out.get(), chosen)
+
+
+def test_both_results_of_a_ufunc_are_left(device: quern.Device) -> None:
+    """Two outputs and a mask: neither changes where it is false."""
+    x = np.random.default_rng(6).standard_normal(300).astype("f4") * 9
+    mask = x > 1
+    whole, part = quern.full(300, 7, "f4"), quern.full(300, 8, "f4")
+    quern.modf(quern.asarray(x), out=(part, whole), where=quern.asarray(mask))
+    wanted = np.modf(x)
+    np.testing.assert_array_equal(part.get(), np.where(mask, wanted[0], 8))
+    np.testing.assert_array_equal(whole.get(), np.where(mask, wanted[1], 7))

@@ -135,3 +135,57 @@ def test_runs(device, name, kind):
                 rtol=2e-3 if kind == "f2" else 1e-5,
                 atol=1e-5,
             )
+
+
+NAMES = ["sum", "max", "argmin", "nanargmax", "nanmax", "var", "all"]
+
+
+def agree(name, values, axis):
+    """quern and NumPy in a wider type on the same values; rounding where there is some."""
+    wide = values.astype({"b": "?", "i": "i8", "u": "i8", "f": "f8", "c": "c16"}[values.dtype.kind])
+    found = quern.asnumpy(getattr(quern, name)(quern.asarray(values), axis=axis))
+    wanted = getattr(np, name)(wide, axis=axis)
+    loose = 3e-3 if values.dtype.itemsize == 2 and values.dtype.kind == "f" else 1e-4
+    if wanted.dtype.kind in "fc":
+        np.testing.assert_allclose(
+            found.astype(wanted.dtype), wanted, rtol=loose, atol=loose * 10, equal_nan=True
+        )
+    else:
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("kind", ["?", "i1", "i8", "f2", "f4", "D"])
+@pytest.mark.parametrize("name", NAMES)
+def test_few_columns(device, name, kind):
+    """Rows of some elements that make one line together, with rows left over, over several blocks, behind a kept axis."""
+    random = np.random.default_rng(len(name))
+    for shape in ((5000, 3), (4999, 5), (5000, 33), (2001, 65), (701, 40), (70_000, 7)):
+        values = random.integers(-9, 10, shape).astype(kind)
+        if np.dtype(kind).kind in "fc":
+            values[random.random(shape) < 0.01] = np.nan
+        agree(name, values, 0)
+    values = random.integers(-9, 10, (4, 999, 6)).astype(kind)
+    agree(name, values, 1)
+    agree(name, values[:, ::-1], 1)
+
+
+def test_few_columns_have_places(device):
+    """A kernel sees where each element stands, also among rows that make one line."""
+    places = quern.ReductionKernel("T x", "int64 y", "_J", "a + b", "y = a", "0", "places")
+    for rows, columns in ((5000, 3), (4999, 5), (70_001, 7)):
+        found = places(quern.zeros((rows, columns)), axis=0).get()
+        np.testing.assert_array_equal(found, np.full(columns, rows * (rows - 1) // 2))
+
+
+@pytest.mark.parametrize("kind", ["?", "i1", "u2", "f2"])
+@pytest.mark.parametrize("name", ["sum", "max", "argmax", "any", "prod"])
+def test_ends_of_small_elements(device, name, kind):
+    """Rows of every length near those of vectors: small elements have no masks on some CPUs."""
+    random = np.random.default_rng(3)
+    for length in (*range(1, 36), 63, 65, 100, 127, 129, 255, 257, 300, 1000, 1025, 2047, 5001):
+        values = random.integers(0, 3, (5, length)).astype(kind)
+        if name == "prod":
+            values[random.random(values.shape) < 0.9] = 1
+        agree(name, values, 1)
+        for step in (2, 3):
+            agree(name, np.repeat(values, step, axis=1)[:, :: step], 1)
