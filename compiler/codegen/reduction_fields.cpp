@@ -23,7 +23,7 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
         add(Kind::ahead);
     } else {
         add(Kind::group_bits);
-        if (rows)
+        if (rows || layout.wraps)
             add(Kind::packs);
         if (layout.masked && !layout.drifts)
             add(Kind::shift);
@@ -42,7 +42,7 @@ std::vector<ReductionField> reduction_fields(const ReductionLayout& layout) {
     }
     if (layout.runs)
         add(Kind::run);
-    if (layout.wraps) {
+    if (layout.wraps && cpu) {
         add(Kind::full);
         add(Kind::rest);
     }

@@ -263,15 +263,31 @@ void ReductionEmitter::gpu_columns() {
               own("column"), " = threadIdx.x & (", own("width"), " - 1), ", own("line"),
               " = threadIdx.x >> ", nest("group_bits"), ", ", own("lines"), " = blockDim.x >> ",
               nest("group_bits"), ";");
-    out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(", own("tile"),
-              ");");
-    out_.line(
-        "const ", signed_, " ", own("base"), " = ",
-        as_signed(join("((", own("tile"), " - ", own("outer"), " * ", nest("by_tiles.divisor"),
-                       ") * ", own("width"), " + ", own("column"), ") * ", lanes)),
-        layout_.masked ? " - " + as_signed(nest("shift")) : "", ";");
-    out_.line("const bool ", own("alive"), " = ", own("base"), " < ", as_signed(nest("length")),
-              ";");
+    const std::string shift = layout_.masked ? " - " + as_signed(nest("shift")) : "";
+    const auto find_row = [&](const std::string& column) { // of all packs of all rows
+        out_.line("const ", index_, " ", own("pack"), " = ", own("tile"), " * ", own("width"),
+                  " + ", column, ", ", own("outer"), " = ", nest("by_packs"), ".divide(",
+                  own("pack"), ");");
+        out_.line("const ", signed_, " ", own("base"), " = ",
+                  as_signed(join("(", own("pack"), " - ", own("outer"), " * ",
+                                 nest("by_packs.divisor"), ") * ", lanes)),
+                  shift, ";");
+        out_.line("const bool ", own("alive"), " = ", own("outer"), " * ", nest("length"), " < ",
+                  nest("outputs"), ";");
+    };
+    if (layout_.wraps) {
+        find_row(own("column"));
+    } else {
+        out_.line("const ", index_, " ", own("outer"), " = ", nest("by_tiles"), ".divide(",
+                  own("tile"), ");");
+        out_.line(
+            "const ", signed_, " ", own("base"), " = ",
+            as_signed(join("((", own("tile"), " - ", own("outer"), " * ", nest("by_tiles.divisor"),
+                           ") * ", own("width"), " + ", own("column"), ") * ", lanes)),
+            shift, ";");
+        out_.line("const bool ", own("alive"), " = ", own("base"), " < ", as_signed(nest("length")),
+                  ";");
+    }
     out_.line("const int ", own("low"), " = ",
               layout_.masked ? join(own("base"), " < 0 ? static_cast<int>(-", own("base"), ") : 0")
                              : "0",
@@ -408,6 +424,13 @@ void ReductionEmitter::gpu_columns() {
                                        " + ", own("k"), " % ", lanes, "]");
         if (layout_.split) {
             leave(own("k"), value);
+        } else if (layout_.wraps) {
+            find_row(join(own("k"), " / ", lanes));
+            out_.line("const ", signed_, " ", own("place"), " = ", own("base"), " + ",
+                      as_signed(join(own("k"), " % ", lanes)), ";");
+            out_.open("if (", own("alive"), " && ", in_row, ")");
+            write(value);
+            out_.close();
         } else {
             place_of(own("k"));
             out_.open("if (", in_row, ")");

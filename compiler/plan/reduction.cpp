@@ -214,6 +214,25 @@ void plan_gpu_rows(const ReductionRequest& request, KeptNest& nest, ReductionPla
     plan.block = reduction_block;
 }
 
+// Kept rows of few packs, or with few steps behind them, leave most threads of a block idle: then
+// all packs of all rows are one line, and each thread finds its row by itself.
+void wrap_columns(const ReductionRequest& request, std::int64_t rows, std::int64_t blocks,
+                  ReductionPlan& plan) {
+    const std::int64_t width = std::int64_t{1} << plan.group_bits,
+                       heights = reduction_block / width;
+    const bool narrow = 4 * plan.packs < 3 * width * plan.tiles_along,
+               brief = plan.steps < reduction_batch * heights;
+    const int line_bits = std::clamp(floor_log2(plan.steps) - 2, 0, 3); // a batch for each thread
+    const std::int64_t tiles = ceil_div(rows * plan.packs, reduction_block >> line_bits);
+    if (rows == 1 || !(narrow || brief) || request.force_splits > 0 || exceeds(request, plan) ||
+        (tiles < blocks && plan.steps > 32 << line_bits))
+        return;
+    plan.layout.wraps = true;
+    plan.group_bits = floor_log2(reduction_block) - line_bits;
+    plan.tiles_along = 1;
+    plan.tiles = tiles;
+}
+
 void plan_gpu_columns(const ReductionRequest& request, KeptNest& nest, ReductionPlan& plan) {
     ReductionLayout& layout = plan.layout;
     const int axis = nest.kept - 1;
@@ -238,8 +257,9 @@ void plan_gpu_columns(const ReductionRequest& request, KeptNest& nest, Reduction
                        heights = reduction_block / width;
     plan.tiles_along = ceil_div(packs, width);
     plan.tiles = rows * plan.tiles_along;
-    if (request.force_splits > 0 || (plan.tiles < blocks && plan.steps > 32 * heights) ||
-        exceeds(request, plan))
+    wrap_columns(request, rows, blocks, plan);
+    if (request.force_splits > 0 || exceeds(request, plan) ||
+        (!layout.wraps && plan.tiles < blocks && plan.steps > 32 * heights))
         split_steps(request, sharers(blocks, plan.tiles, plan.steps, heights), heights, plan);
     else
         plan.chunk = plan.steps;

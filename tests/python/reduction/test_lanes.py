@@ -169,6 +169,22 @@ def test_few_columns(device, name, kind):
     agree(name, values[:, ::-1], 1)
 
 
+@pytest.mark.parametrize("kind", ["i1", "f2", "f8", "F"])
+@pytest.mark.parametrize("name", NAMES)
+def test_short_middle_axes(device, name, kind):
+    """Many kept rows of few elements with few steps behind each: threads go on from one row to the next."""
+    random = np.random.default_rng(len(name))
+    for shape in ((700, 8, 3), (77, 8, 33), (41, 5, 200), (500, 2, 17), (9, 300, 40), (3, 4, 5, 6)):
+        values = random.integers(-9, 10, shape).astype(kind)
+        if np.dtype(kind).kind in "fc":
+            values[random.random(shape) < 0.01] = np.nan
+        agree(name, values, 1)
+        agree(name, values[..., 1:], 1)
+        agree(name, values[::2, ::-1], 1)
+        if len(shape) == 4 and not name.startswith(("arg", "nanarg")):
+            agree(name, values, (1, 3))
+
+
 def test_few_columns_have_places(device):
     """A kernel sees where each element stands, also among rows that make one line."""
     places = quern.ReductionKernel("T x", "int64 y", "_J", "a + b", "y = a", "0", "places")
