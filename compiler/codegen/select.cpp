@@ -52,11 +52,13 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     const std::string types = join("<", type, ", ", made, ", "),
                       digits = join(int{layout.digit_bits}, ", ", int{layout.targets});
     switch (layout.road) {
+    case SelectRoad::brief_rows:
     case SelectRoad::short_rows:
         out.open(bounds, "quern_select_short(const ", type, "* data, ", call_params, made,
                  "* out, const int method, const int skip_nan)");
-        out.line("quern::select_short", types, int{layout.held}, ">(data, ", call_args,
-                 "out, method, skip_nan != 0);");
+        out.line(layout.road == SelectRoad::brief_rows ? "quern::select_brief"
+                                                       : "quern::select_short",
+                 types, int{layout.held}, ">(data, ", call_args, "out, method, skip_nan != 0);");
         out.close();
         break;
     case SelectRoad::whole_rows:

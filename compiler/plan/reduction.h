@@ -35,8 +35,9 @@ struct ReductionLayout {
     std::uint8_t step = 0;  // CPU rows: elements from one to the next; 0: not the same for all
     std::uint16_t tile = 0; // CPU columns: that a block sums up at a time
     bool runs = false;      // CPU columns: several belong to one output, neighbours
-    bool wraps = false;     // or, where rows are short, those of rows that make one line together
-    bool folds = false;     // CPU columns: each run is folded before it joins its output
+    bool wraps = false; // columns: rows go on as one line, for short ones leave lanes and threads
+                        // idle (CPU: reduced rows, several columns for an output; GPU: kept ones)
+    bool folds = false; // CPU columns: each run is folded before it joins its output
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along the fastest axis
 

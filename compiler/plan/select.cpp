@@ -16,6 +16,14 @@ SelectPlan plan_select(const SelectRequest& request) {
     SelectPlan plan;
     SelectLayout& layout = plan.layout;
     layout.threads = request.target == Target::gpu;
+    if (layout.threads && request.length <= select_brief && request.force_splits == 0) {
+        layout.road = SelectRoad::brief_rows;
+        layout.held =
+            static_cast<std::uint16_t>(std::bit_ceil(static_cast<std::uint64_t>(request.length)));
+        plan.block = select_block;
+        plan.grid = grid_for(request.rows, select_block);
+        return plan;
+    }
     const std::int64_t shortest =
         layout.threads ? std::int64_t{32} * select_most_held : select_sorted_on_cpu;
     if (request.length <= shortest && request.force_splits == 0) {
@@ -60,6 +68,8 @@ SelectPlan plan_select(const SelectRequest& request) {
 
 std::string describe(const SelectPlan& plan) {
     const SelectLayout& layout = plan.layout;
+    if (layout.road == SelectRoad::brief_rows)
+        return join("brief rows | at most ", int{layout.held}, " values, a thread each");
     if (layout.road == SelectRoad::short_rows)
         return layout.threads ? join("short rows | ", int{layout.held}, " values a thread")
                               : join("short rows | at most ", int{layout.held}, " values");

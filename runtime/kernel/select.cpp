@@ -34,6 +34,7 @@ Kernels make_kernels(DType value, DType result, const SelectLayout& layout) {
         return std::make_unique<RawKernel>(program, name);
     };
     switch (layout.road) {
+    case SelectRoad::brief_rows:
     case SelectRoad::short_rows:
         return {kernel("quern_select_short"), nullptr};
     case SelectRoad::whole_rows:

@@ -409,6 +409,45 @@ template <int held, class Key> __device__ inline Key select_held(const Key* keys
     }
     return prefix;
 }
+
+// Brief rows: a thread sorts one in its registers, by a bitonic network, in which places are known beforehand.
+template <class T, class R, int held>
+__device__ inline void select_brief(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
+                                    bool skip_nan) {
+    typedef typename Ordered<T>::Key Key;
+    const Key last = static_cast<Key>(~static_cast<Key>(0));
+    const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; row < rows; row += step) {
+        Key keys[held];
+        int nans = 0;
+#pragma unroll
+        for (int k = 0; k < held; ++k) {
+            keys[k] = k < length ? Ordered<T>::key(data[row * length + k]) : last;
+            if (Ordered<T>::has_nan) nans += k < length && keys[k] == last;
+        }
+#pragma unroll
+        for (int size = 2; size <= held; size *= 2)
+#pragma unroll
+            for (int apart = size / 2; apart > 0; apart /= 2)
+#pragma unroll
+                for (int k = 0; k < held; ++k) {
+                    const int other = k ^ apart;
+                    if (other < k) continue;
+                    const Key a = keys[k], b = keys[other];
+                    const bool swaps = (k & size) != 0 ? a < b : b < a;
+                    keys[k] = swaps ? b : a;
+                    keys[other] = swaps ? a : b;
+                }
+        const long long n = length - (skip_nan ? nans : 0);
+        for (long long p = 0; p < places; ++p) {
+            const Place place = place_of(method, static_cast<double>(n), q[p]);
+            Key low = keys[0], high = keys[0];
+#pragma unroll
+            for (int k = 1; k < held; ++k) low = k == place.low ? keys[k] : low, high = k == place.high ? keys[k] : high;
+            out[p * rows + row] = quantile<T, R>(low, high, place.part, method, skip_nan ? n == 0 : nans > 0);
+        }
+    }
+}
 #endif
 
 // Short rows: a warp holds one in registers; without threads as many are sorted at once as keys fit 64 bytes.

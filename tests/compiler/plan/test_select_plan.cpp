@@ -20,7 +20,8 @@ SelectPlan plan(std::int64_t rows, std::int64_t length, std::int64_t places = 1,
 }
 
 TEST(SelectPlan, RoadsByLengthAndNumberOfRows) {
-    EXPECT_EQ(plan(1 << 20, 16).layout.road, SelectRoad::short_rows);
+    EXPECT_EQ(plan(1 << 20, 16).layout.road, SelectRoad::brief_rows);
+    EXPECT_EQ(plan(1 << 20, 33).layout.road, SelectRoad::short_rows);
     EXPECT_EQ(plan(1, 1024).layout.road, SelectRoad::short_rows);
     EXPECT_EQ(plan(1 << 14, 1 << 14).layout.road, SelectRoad::whole_rows);
     EXPECT_EQ(plan(1, 2000).layout.road, SelectRoad::whole_rows);
@@ -33,8 +34,15 @@ TEST(SelectPlan, RoadsByLengthAndNumberOfRows) {
 }
 
 TEST(SelectPlan, ThreadsHoldTheLeastThatARowNeeds) {
-    for (const auto& [length, held] :
-         {std::pair{1, 1}, {32, 1}, {33, 2}, {65, 4}, {256, 8}, {513, 32}, {1024, 32}})
+    for (const auto& [length, held] : {std::pair{1, 1},
+                                       {3, 4},
+                                       {17, 32},
+                                       {32, 32},
+                                       {33, 2},
+                                       {65, 4},
+                                       {256, 8},
+                                       {513, 32},
+                                       {1024, 32}})
         EXPECT_EQ(plan(100, length).layout.held, held) << length;
 }
 
