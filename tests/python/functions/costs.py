@@ -250,7 +250,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "place": (lambda a, v: quern.place(a, a > 0, v), 12, 0),
     "extract": (lambda a, v: quern.extract(a > 0, a), 10, 1),
     "flatnonzero": (lambda a, v: quern.flatnonzero(a), 10, 1),
-    "ravel_multi_index": (lambda a, v: quern.ravel_multi_index((v.astype(int), v.astype(int)), a.shape), 20, 2),
+    "ravel_multi_index": (lambda a, v: quern.ravel_multi_index((v.astype(int), v.astype(int)), a.shape), 6, 1),
     "mask_indices": (lambda a, v: quern.mask_indices(len(v), quern.triu), 20, 1),
     "tril_indices": (lambda a, v: quern.tril_indices(len(v)), 1, 0),
     "tril_indices_from": (lambda a, v: quern.tril_indices_from(a), 1, 0),
