@@ -157,7 +157,7 @@ def agree(name, values, axis):
 @pytest.mark.parametrize("kind", ["?", "i1", "i8", "f2", "f4", "D"])
 @pytest.mark.parametrize("name", NAMES)
 def test_few_columns(device, name, kind):
-    """Rows of some elements that make one line together: with rows left over, over several blocks, behind a kept axis."""
+    """Rows of some elements that make one line together: rows left over, several blocks, behind a kept axis."""
     random = np.random.default_rng(len(name))
     for shape in ((5000, 3), (4999, 5), (5000, 33), (2001, 65), (701, 40), (70_000, 7)):
         values = random.integers(-9, 10, shape).astype(kind)
