@@ -258,9 +258,10 @@ void ReductionEmitter::cpu_folded_runs() {
 
 void ReductionEmitter::cpu_columns() {
     const int n = layout_.kept_ndim;
-    const std::string columns =
-        layout_.folds ? join("quern::Results<_type_reduce, ", int{layout_.tile}, "> ")
-                      : join("quern::Columns<", inner_type(), ", ", int{layout_.tile}, "> ");
+    const std::string columns = layout_.folds
+                                    ? join("quern::Results<_type_reduce, ", int{layout_.tile}, "> ")
+                                    : join("quern::Columns<", inner_type(), ", ", int{layout_.tile},
+                                           layout_.scattered ? ", false> " : "> ");
     const std::string none = layout_.folds ? identity() : inner_identity(),
                       meet = layout_.folds ? own("join") : inner_join(),
                       places = own(layout_.folds ? "places" : "count");

@@ -255,7 +255,7 @@ template <class T> __device__ inline void ask_for_row(const T* row, long long co
 }
 
 // Accumulators of neighbouring columns. Where there are more `passes` the same rows come again.
-template <class T, int most> struct Columns : Results<T, most> {
+template <class T, int most, bool in_order = true> struct Columns : Results<T, most> {
     using Results<T, most>::add;
     template <class Join> __device__ void add(long long j, const T& a, const T& b, const T& c, const T& d, const Join& join) {
         this->put(j, join(this->get(j), join(join(a, b), join(c, d))));

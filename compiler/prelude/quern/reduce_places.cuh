@@ -351,6 +351,23 @@ template <class T, class I, int width> struct SideBySide<Placed<T, I>, width> {
     }
 };
 
+// Where columns meet their elements from the first to the last an equal one behind never wins.
+template <class T, class I, int most> struct Columns<Placed<T, I>, most, true> : Columns<Placed<T, I>, most, false> {
+    typedef Placed<T, I> P;
+    template <class Join> static __device__ P later(const P& a, const P& b, const Join& join) {
+        const bool largest = join(P(T(0), 0), P(T(1), 0)).value == T(1), better = largest ? above(b.value, a.value) : above(a.value, b.value);
+        const bool wins = (is_nan(b.value) & !is_nan(a.value)) | (better & !is_nan(a.value)) | (a.index == P::nowhere());
+        P winner;
+        winner.value = chosen(wins, b.value, a.value);
+        winner.index = wins ? b.index : a.index;
+        return winner;
+    }
+    template <class Join> __device__ void add(long long j, const P& x, const Join& join) { this->put(j, later(this->get(j), x, join)); }
+    template <class Join> __device__ void add(long long j, const P& a, const P& b, const P& c, const P& d, const Join& join) {
+        this->put(j, later(this->get(j), later(later(a, b, join), later(c, d, join), join), join));
+    }
+};
+
 #endif
 
 } // namespace quern
