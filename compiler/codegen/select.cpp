@@ -42,7 +42,9 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
         if (!row(dtype).header.empty())
             out.line("#include \"", row(dtype).header, "\"");
     out.line("#include \"quern/convert.cuh\"");
-    out.line("#include \"quern/select.cuh\"");
+    const bool held =
+        layout.road == SelectRoad::brief_rows || layout.road == SelectRoad::short_rows;
+    out.line("#include \"quern/", held ? "select_short" : "select", ".cuh\"");
     out.blank();
     places(out);
     out.blank();

@@ -99,6 +99,8 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
                nout = static_cast<std::size_t>(outputs_of(wanted));
     const DType computed = form.loop.types[0];
     const std::string expression = expression_of(wanted, computed);
+    // Computed in any case, without a branch, and stored where the mask says so.
+    const bool light = form.masked && nout == 1 && !is_costly(expression);
     std::string inputs, outputs, before, after;
     for (std::size_t k = 0; k < nin; ++k) {
         const DType loop = form.loop.types[k], given = form.given[k];
@@ -116,7 +118,11 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
         const DType loop = form.loop.types[nin + k], given = form.given[nin + k];
         const std::string name = nout == 1 ? "r" : join("y", k);
         outputs += join(k ? ", " : "", row(given).name, " ", name);
-        if (nout == 1) {
+        if (light) {
+            before += join("const ", row(given).spelling,
+                           " result = ", stored(loop, given, expression), "; ");
+            after = "if (mask) r = result";
+        } else if (nout == 1) {
             after = join("r = ", stored(loop, given, expression));
         } else {
             before += join(ufunc_compute_type(wanted, loop), " ", result_names[k], "; ");
@@ -126,11 +132,7 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     if (nout > 1)
         before += join(expression, "; ");
     std::string operation = before + after;
-    if (form.masked && nout == 1 && !is_costly(expression)) // computed in any case: no branch
-        operation = join(before, "const ", quern::row(form.given[nin]).spelling,
-                         " result = ", stored(form.loop.types[nin], form.given[nin], expression),
-                         "; if (mask) r = result");
-    else if (form.masked)
+    if (form.masked && !light)
         operation = join("if (mask) { ", operation, "; }");
     const std::string name = join("quern_", wanted.name);
     ElementwiseText text;

@@ -101,6 +101,11 @@ template <class T> struct NanApart { static const bool value = false; };
 template <> struct NanApart<float> { static const bool value = true; };
 template <> struct NanApart<double> { static const bool value = true; };
 
+// Is a value better than another, by what a join of two prefers?
+template <class P, class T, class Join> __device__ inline bool is_better(const T& x, const T& than, const Join& join) {
+    return join(P(T(0), 0), P(T(1), 0)).value == T(1) ? above(x, than) : above(than, x);
+}
+
 // Lanes hold the best values, and where those stand if places fit beside them (`carry`); else the values of a block (`scan`). Then
 // the place is looked for in a block that beats all before it, or in one that equals them where elements come in any order: else
 // they come from the first to the last.
@@ -142,9 +147,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         const int lanes = bytes / static_cast<int>(sizeof(T)), most = count <= 8 ? 16 : 32;
         return lanes < most ? lanes : most;
     }
-    template <class Join> static __device__ bool better(const T& x, const T& than, const Join& join) {
-        return join(P(T(0), 0), P(T(1), 0)).value == T(1) ? above(x, than) : above(than, x);
-    }
+    template <class Join> static __device__ bool better(const T& x, const T& than, const Join& join) { return is_better<P>(x, than, join); }
     // Where elements come in their order nothing behind beats NaN, or the end of a type that has no NaN. `placed`: the best value
     // is an element's.
     template <class Join> __device__ bool settled(bool placed, const Join& join) const {
@@ -355,8 +358,7 @@ template <class T, class I, int width> struct SideBySide<Placed<T, I>, width> {
 template <class T, class I, int most> struct Columns<Placed<T, I>, most, true> : Columns<Placed<T, I>, most, false> {
     typedef Placed<T, I> P;
     template <class Join> static __device__ P later(const P& a, const P& b, const Join& join) {
-        const bool largest = join(P(T(0), 0), P(T(1), 0)).value == T(1), better = largest ? above(b.value, a.value) : above(a.value, b.value);
-        const bool wins = (is_nan(b.value) & !is_nan(a.value)) | (better & !is_nan(a.value)) | (a.index == P::nowhere());
+        const bool beats = (is_nan(b.value) | is_better<P>(b.value, a.value, join)) & !is_nan(a.value), wins = beats | (a.index == P::nowhere());
         P winner;
         winner.value = chosen(wins, b.value, a.value);
         winner.index = wins ? b.index : a.index;
