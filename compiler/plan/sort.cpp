@@ -6,13 +6,36 @@
 #include "compiler/plan/loop_nest.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace quern {
 namespace {
 
-constexpr std::int64_t merged_block = 256, merged_held = 8;    // short rows
+constexpr std::int64_t merged_block = 256;                     // short rows
 constexpr std::int64_t ranked_block = 256, shared_block = 384; // of a row, of a part of one
 constexpr std::int64_t shared_room = 1 << 15;                  // bytes of a tile in shared memory
+
+// The longest rows that are merged on a GPU: digits of a wide key take more passes. (H200)
+std::int64_t longest_merged(const SortRequest& request) {
+    switch (request.item_bytes) {
+    case 1:
+    case 2:
+        return 256;
+    case 4:
+        return request.pairs ? 512 : 640;
+    default:
+        return 1024;
+    }
+}
+
+// Of a row that is merged, by one thread: all of a very short one, else what is sorted in registers
+// before the first merge.
+std::int64_t merged_held(const SortRequest& request) {
+    const bool light = request.item_bytes <= 4 && !request.pairs;
+    const std::int64_t most = light && request.length >= 64 ? 16 : 8;
+    const auto whole = std::bit_ceil(static_cast<std::uint64_t>(request.length));
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(whole), 2, most);
+}
 
 void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
     SortLayout& layout = plan.layout;
@@ -25,20 +48,23 @@ void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
     layout.block =
         static_cast<std::uint16_t>(request.force_block > 0 ? request.force_block : ranked_block);
     const std::int64_t needed = ceil_div(request.length, layout.block);
-    layout.road = request.length <= merged_block * merged_held / 2 ? SortRoad::short_rows
-                  : needed <= most_held()                          ? SortRoad::whole_rows
-                                                                   : SortRoad::split_rows;
+    layout.road = request.length <= longest_merged(request) ? SortRoad::short_rows
+                  : needed <= most_held()                   ? SortRoad::whole_rows
+                                                            : SortRoad::split_rows;
     layout.road = request.force.value_or(layout.road);
     switch (layout.road) {
     case SortRoad::short_rows:
         layout.block = merged_block;
-        layout.held = merged_held;
-        plan.tile = merged_block * merged_held;
-        plan.rows_per_block = std::max<std::int64_t>(plan.tile / request.length, 1);
+        layout.held = static_cast<std::uint8_t>(request.force_held > 0 ? request.force_held
+                                                                       : merged_held(request));
+        plan.tile = std::int64_t{layout.block} * layout.held;
+        // Each row has threads of its own.
+        plan.rows_per_block =
+            std::max<std::int64_t>(layout.block / ceil_div(request.length, layout.held), 1);
         plan.grid = grid_for(request.rows, plan.rows_per_block);
         break;
     case SortRoad::whole_rows:
-        layout.held = static_cast<std::uint8_t>(ceil_div(needed, 4) * 4);
+        layout.held = static_cast<std::uint8_t>(needed <= 8 ? needed : ceil_div(needed, 4) * 4);
         plan.tile = std::int64_t{layout.held} * layout.block;
         plan.grid = grid_for(request.rows, 1);
         break;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -41,14 +42,16 @@ Array make(const Array& like, DType dtype, const Dims& shape) {
     return Array::empty(like.device(), dtype, shape, current_stream(like.device()));
 }
 
-// GPUs, many searches: parts of `sorted` whose ends are kept in shared memory. Many of them where
-// the rest lies in the second cache, whose rate is the limit; fewer meet fewer conflicts there.
-// (H200, 2^22 floats sought among as many: 0.345 ms, 0.315 so; 2^24 among 4096: 0.326, 0.190.)
-int top_of(const Array& sorted, const Array& wanted) {
+// GPUs, many searches: in how many parts of `sorted` the ends are kept in shared memory; 0 for
+// none. Where there is room each value is a part, and one part more lies behind them.
+constexpr int search_room = 16384; // bytes of shared memory
+std::int64_t parts_of(const Array& sorted, const Array& wanted) {
     constexpr std::int64_t worth_it = 1 << 16;
-    if (wanted.device().is_cpu() || wanted.size() < worth_it || sorted.size() < 4096)
+    if (wanted.device().is_cpu() || wanted.size() < worth_it)
         return 0;
-    return sorted.size() < worth_it ? 512 : std::min(4096, 16384 / row(sorted.dtype()).bytes);
+    const std::int64_t most = search_room / row(sorted.dtype()).bytes;
+    return std::min(most, static_cast<std::int64_t>(std::bit_ceil(
+                              static_cast<std::uint64_t>(std::min(sorted.size(), most)) + 1)));
 }
 
 Array search(const Array& sorted, const Array& wanted, int mode, const Array* sorter,
@@ -57,11 +60,11 @@ Array search(const Array& sorted, const Array& wanted, int mode, const Array* so
     if (made.size() == 0)
         return made;
     const DType types[] = {sorted.dtype()};
-    const int top = sorter != nullptr ? 0 : top_of(sorted, wanted);
+    const std::int64_t parts = sorter != nullptr ? 0 : parts_of(sorted, wanted);
     const std::array<std::pair<std::string_view, int>, 2> numbers{
-        {{"QUERN_SEARCH_MODE", mode}, {"QUERN_SEARCH_TOP", top}}};
+        {{"QUERN_SEARCH_MODE", mode}, {"QUERN_SEARCH_TOP", parts > 0 ? search_room : 0}}};
     ProgramLaunch launch = each(wanted, wanted.size(), on_wait);
-    if (top > 0) { // few blocks, for each makes a top of its own
+    if (parts > 0) { // few blocks, for each makes a top of its own
         launch.block = 512;
         launch.grid =
             std::min(launch.grid / 2 + 1,
@@ -72,6 +75,7 @@ Array search(const Array& sorted, const Array& wanted, int mode, const Array* so
                              array_or_null(sorter),
                              Argument::of(wanted),
                              number(wanted.size()),
+                             number(parts),
                              array_or_null(mode < 2 ? &made : nullptr),
                              array_or_null(mode < 2 ? nullptr : &made)};
     launch_program({"quern/search.cuh", types, numbers}, "quern_search", args, launch);

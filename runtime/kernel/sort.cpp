@@ -128,41 +128,37 @@ class Sort {
                                  number(length()), number(plan_.rows_per_block)}});
     }
 
-    // The passes of split rows: `pass` launches one, from these values and places to those.
-    template <class Pass> void passes(const Pass& pass) {
+    void split_rows() {
+        const Array& counts =
+            *room(DType::uint64, (count() * plan_.splits) << plan_.layout.digit_bits);
         const Between between = make_between();
         const Array *from = &rows_, *from_places = nullptr;
         for (int k = 0; k < plan_.passes; ++k) {
             const bool last = k + 1 == plan_.passes, odd = (plan_.passes - k) % 2 != 0;
             const Array* const to = last ? values_ : odd ? between.second : between.spare;
             const Array* const to_places = last ? nullptr : odd ? between.there : between.here;
-            pass(k, std::vector<Argument>{Argument::of(*from), array_or_null(to),
-                                          array_or_null(from_places), array_or_null(to_places),
-                                          array_or_null(given_), array_or_null(places_),
-                                          number(length()), number(plan_.splits)});
+            const std::int64_t shift = std::int64_t{k} * plan_.layout.digit_bits;
+            run("quern_sort_count", {Argument::of(*from), number(length()), number(plan_.splits),
+                                     number(plan_.tile), Argument::of(counts), number(shift)});
+            run("quern_sort_offsets", {Argument::of(counts), number(plan_.splits)},
+                static_cast<std::uint32_t>(count()));
+            run("quern_sort_pass",
+                {Argument::of(*from), array_or_null(to), array_or_null(from_places),
+                 array_or_null(to_places), array_or_null(given_), array_or_null(places_),
+                 number(length()), number(plan_.splits), number(plan_.tile), Argument::of(counts),
+                 number(shift)});
             from = to;
             from_places = to_places;
         }
     }
-    void split_rows() {
-        const Array& counts =
-            *room(DType::uint64, (count() * plan_.splits) << plan_.layout.digit_bits);
-        passes([&](int k, std::vector<Argument> args) {
-            const std::int64_t shift = std::int64_t{k} * plan_.layout.digit_bits;
-            run("quern_sort_count", {args[0], number(length()), number(plan_.splits),
-                                     number(plan_.tile), Argument::of(counts), number(shift)});
-            run("quern_sort_offsets", {Argument::of(counts), number(plan_.splits)},
-                static_cast<std::uint32_t>(count()));
-            args.insert(args.end(), {number(plan_.tile), Argument::of(counts), number(shift)});
-            run("quern_sort_pass", args);
-        });
-    }
     void split_rows_of_threads() {
         const DType counter = plan_.layout.wide ? DType::uint64 : DType::uint32;
         const std::int64_t totals_bytes = count() * plan_.passes * 256 * 8, tickets_bytes = 64,
+                           live_bytes = (count() + 15) / 16 * 64,
+                           told_at = totals_bytes + live_bytes + tickets_bytes,
                            tiles = count() * plan_.splits,
                            told_bytes = tiles * 256 * static_cast<std::int64_t>(bytes_of(counter));
-        const Array room = *this->room(DType::uint8, totals_bytes + tickets_bytes + 2 * told_bytes);
+        const Array room = *this->room(DType::uint8, told_at + 2 * told_bytes);
         fill_bytes(device_, room.address(), 0, static_cast<std::size_t>(room.nbytes()),
                    call_.stream);
         const auto part = [&](DType dtype, std::int64_t at, std::int64_t elements) {
@@ -170,22 +166,35 @@ class Sort {
                          Dims{elements}, Dims{static_cast<std::int64_t>(bytes_of(dtype))});
         };
         const Array totals = part(DType::uint64, 0, totals_bytes / 8);
-        const Array told[2] = {
-            part(counter, totals_bytes + tickets_bytes, tiles * 256),
-            part(counter, totals_bytes + tickets_bytes + told_bytes, tiles * 256)};
+        const Array told[2] = {part(counter, told_at, tiles * 256),
+                               part(counter, told_at + told_bytes, tiles * 256)};
+        const Array live = part(DType::uint32, totals_bytes, count());
         constexpr std::int64_t counted = 4; // tiles of each block that counts
         const std::int64_t parts = (plan_.splits + counted - 1) / counted;
         run("quern_sort_count",
             {Argument::of(rows_), number(length()), number(parts), Argument::of(totals),
              number(key_bits())},
             static_cast<std::uint32_t>(count() * parts));
-        passes([&](int k, std::vector<Argument> args) {
-            const Array ticket = part(DType::uint32, totals_bytes + 4 * k, 1);
-            args.insert(args.end(),
-                        {Argument::of(totals), Argument::of(ticket), Argument::of(told[k % 2]),
-                         Argument::of(told[(k + 1) % 2]), number(8 * k), number(plan_.passes)});
-            run("quern_sort_pass", args);
-        });
+        if (bytes_of(type_) == 1 && places_ == nullptr) {
+            run("quern_sort_fill",
+                {Argument::of(*values_), number(length()), number(parts), Argument::of(totals)},
+                static_cast<std::uint32_t>(count() * parts));
+            return;
+        }
+        run("quern_sort_live",
+            {Argument::of(totals), number(length()), number(plan_.passes), Argument::of(live)},
+            static_cast<std::uint32_t>(count()));
+        const Between between = make_between();
+        for (int k = 0; k < plan_.passes; ++k) {
+            const Array ticket = part(DType::uint32, totals_bytes + live_bytes + 4 * k, 1);
+            run("quern_sort_pass",
+                {Argument::of(rows_), array_or_null(values_), array_or_null(between.spare),
+                 array_or_null(between.second), array_or_null(between.here),
+                 array_or_null(between.there), array_or_null(given_), array_or_null(places_),
+                 number(length()), number(plan_.splits), Argument::of(totals), Argument::of(live),
+                 Argument::of(ticket), Argument::of(told[k % 2]), Argument::of(told[(k + 1) % 2]),
+                 number(8 * k), number(plan_.passes)});
+        }
     }
 
     const Array& rows_;

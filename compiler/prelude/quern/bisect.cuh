@@ -10,22 +10,42 @@ const int search_lanes = 16;
 const int search_lanes = 1;
 #endif
 
-// How many of `length` sorted values, the k-th of which is at(k), come before each of wanted[0] to wanted[lanes]; with `right`
-// equal ones do too.
+// Whether sorted values come before a wanted one; with `right` equal ones do too.
+template <class T, bool right> struct Before {
+    typename SortKey<T>::Key wanted;
+    __device__ void set(const T& value) { wanted = SortKey<T>::of(value); }
+    __device__ bool operator()(const T& there) const { return right ? !(wanted < SortKey<T>::of(there)) : SortKey<T>::of(there) < wanted; }
+};
+// Floats are compared as they are, which takes fewer instructions than keys.
+template <class T, class Wide, bool right> struct FloatBefore {
+    Wide wanted;
+    bool last; // a NaN
+    __device__ void set(const T& value) {
+        wanted = static_cast<Wide>(value);
+        last = wanted != wanted;
+    }
+    __device__ bool operator()(const T& value) const {
+        const Wide there = static_cast<Wide>(value);
+        return right ? (there <= wanted) | last : (there < wanted) | (last & (there == there));
+    }
+};
+template <bool right> struct Before<float, right> : FloatBefore<float, float, right> {};
+template <bool right> struct Before<double, right> : FloatBefore<double, double, right> {};
+#if defined(QUERN_HAS_HALF) || defined(QUERN_HAS_BFLOAT16)
+template <class Format, bool right> struct Before<SmallFloat<Format>, right> : FloatBefore<SmallFloat<Format>, float, right> {};
+#endif
+
+// How many of `length` sorted values, the k-th of which is at(k), come before each of wanted[0] to wanted[lanes].
 template <class T, int lanes, bool right, class At>
 __device__ inline void search(const At& at, long long length, const T* wanted, long long* found) {
-    typename SortKey<T>::Key keys[lanes];
+    Before<T, right> before[lanes];
     for (int l = 0; l < lanes; ++l) {
-        keys[l] = SortKey<T>::of(wanted[l]);
+        before[l].set(wanted[l]);
         found[l] = 0;
     }
     for (long long rest = length; rest > 0;) {
         const long long half = (rest + 1) / 2;
-        for (int l = 0; l < lanes; ++l) {
-            const typename SortKey<T>::Key there = SortKey<T>::of(at(found[l] + half - 1));
-            const bool goes_on = right ? !(keys[l] < there) : there < keys[l];
-            found[l] += goes_on ? half : 0;
-        }
+        for (int l = 0; l < lanes; ++l) found[l] += before[l](at(found[l] + half - 1)) ? half : 0;
         rest = rest == 1 ? 0 : rest - half;
     }
 }

@@ -6,27 +6,29 @@
 namespace quern {
 
 #if QUERN_SEARCH_TOP
-// The ends of QUERN_SEARCH_TOP parts of a sorted row in shared memory, so that most of a search's first steps take nothing from
-// the second cache, which all blocks share. Every thread of the block takes part in making them.
+// The ends of `parts` parts of a sorted row, a power of two of them, in shared memory, so that a search's first steps take nothing
+// from the second cache, which all blocks share, or none of its steps does where a part is one value. They stand as a tree, each
+// level from left to right behind the one above it: what a warp looks at in one step lies in banks of its own. Every thread of
+// the block takes part in making it.
 template <class T> struct SearchTop {
-    typedef typename SortKey<T>::Key Key;
-    const T* sorted;
-    const Key* ends;
+    const T *sorted, *tree;
     long long length, part;
-    __device__ SearchTop(const T* row, long long count, Key* room)
-        : sorted(row), ends(room), length(count), part((count + QUERN_SEARCH_TOP - 1) / QUERN_SEARCH_TOP) {
-        for (long long k = threadIdx.x; k < QUERN_SEARCH_TOP; k += blockDim.x) room[k] = SortKey<T>::of(sorted[min((k + 1) * part, length) - 1]);
+    int parts;
+    __device__ SearchTop(const T* row, long long count, int number, T* room)
+        : sorted(row), tree(room), length(count), part(count / number + 1), parts(number) {
+        for (int node = 1 + static_cast<int>(threadIdx.x); node < parts; node += blockDim.x) {
+            const int level = 31 - __clz(node), end = (2 * (node - (1 << level)) + 1) * (parts >> (level + 1));
+            room[node] = sorted[min(end * part, length) - 1];
+        }
         __syncthreads();
     }
     template <bool right> __device__ long long find(const T& wanted) const {
-        const Key key = SortKey<T>::of(wanted);
-        int above = 0;
-#pragma unroll
-        for (int half = QUERN_SEARCH_TOP / 2; half > 0; half /= 2) {
-            const Key there = ends[above + half - 1];
-            above += (right ? !(key < there) : there < key) ? half : 0;
-        }
-        const long long first = min(above * part, length);
+        Before<T, right> before;
+        before.set(wanted);
+        int node = 1;
+        while (node < parts) node = 2 * node + before(tree[node]);
+        const long long first = min((node - parts) * part, length);
+        if (part == 1) return first;
         long long found;
         search<T, 1, right>(sorted + first, min(part, length - first), nullptr, &wanted, &found);
         return first + found;
@@ -38,14 +40,13 @@ template <class T> struct SearchTop {
 
 // found[k] = search(wanted[k]), or whether it is there: QUERN_SEARCH_MODE 0 left, 1 right, 2 is there, 3 is not.
 extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long length, const long long* sorter, const QUERN_T0* wanted,
-                                        const long long count, long long* places, bool* there) {
+                                        const long long count, const long long parts, long long* places, bool* there) {
     const int lanes = quern::search_lanes;
     const bool right = QUERN_SEARCH_MODE == 1;
     const long long step = static_cast<long long>(gridDim.x) * blockDim.x * lanes;
 #if QUERN_SEARCH_TOP
-    typedef quern::SearchTop<QUERN_T0> Top;
-    __shared__ typename Top::Key room[QUERN_SEARCH_TOP];
-    const Top top(sorted, length, room);
+    __shared__ __align__(16) unsigned char room[QUERN_SEARCH_TOP]; // bytes
+    const quern::SearchTop<QUERN_T0> top(sorted, length, static_cast<int>(parts), reinterpret_cast<QUERN_T0*>(room));
 #endif
     for (long long k = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) * lanes; k < count; k += step) {
         long long found[lanes];

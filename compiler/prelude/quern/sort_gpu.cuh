@@ -42,7 +42,8 @@ template <class T> __device__ inline unsigned int tile_digit(const T& value, int
 }
 
 // Counts first, and tells the first 256 threads how many values have the thread's digit: tell(count). Then moves every value to
-// its place in the tile; `to` is this place.
+// its place in the tile; `to` is this place. The lanes that have a digit set their bits in its word, one after the other where
+// many have the same: then, in tiles of few digits, the warp is asked for them.
 template <class T, class Tell>
 __device__ inline void rank_tile(const T (&values)[sort_held], long long left, int shift, unsigned short (&to)[sort_held], SortTile<T>& tile,
                                  const Tell& tell) {
@@ -70,14 +71,20 @@ __device__ inline void rank_tile(const T (&values)[sort_held], long long left, i
             start += count;
         }
     }
-    __syncthreads();
+    const bool crowded = __syncthreads_or(8 * total > static_cast<unsigned int>(sort_tile));
 #pragma unroll
     for (int k = 0; k < sort_held; ++k) {
         const unsigned int digit = tile_digit(values[k], k, left, shift);
-        atomicOr(&votes[digit], 1u << lane);
-        __syncwarp();
-        const unsigned int alike = votes[digit], before = __popc(alike & ((1u << lane) - 1));
-        __syncwarp();
+        unsigned int alike;
+        if (crowded) {
+            alike = __match_any_sync(all, digit);
+        } else {
+            atomicOr(&votes[digit], 1u << lane);
+            __syncwarp();
+            alike = votes[digit];
+            __syncwarp();
+        }
+        const unsigned int before = __popc(alike & ((1u << lane) - 1));
         unsigned int place = 0;
         if (before == 0) {
             place = own[digit];
@@ -95,88 +102,172 @@ __device__ inline void rank_tile(const T (&values)[sort_held], long long left, i
 
 #if QUERN_SORT_ROAD == 0
 
-// Several rows a block: runs of each row double as every value finds its place among those of the neighbouring run.
+// Where a tile's element stands in shared memory: a word is left free behind every 128 bytes, so that threads which read
+// neighbouring stretches meet in no bank.
+template <class T> __device__ inline int spaced(int at) {
+    const int line = 128 / static_cast<int>(sizeof(T)), word = sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1;
+    return at + at / line * word;
+}
+
+// What a thread holds of a row: values with their keys, and which of the tile's elements each one was.
+template <class T> struct SortStretch {
+    typedef typename SortKey<T>::Key Key;
+    T values[sort_held];
+    Key keys[sort_held];
+    unsigned short from[sort_held];
+
+    __device__ void take(int k, const T* held, int at) {
+        values[k] = held[spaced<T>(at)];
+        keys[k] = SortKey<T>::of(values[k]);
+        from[k] = static_cast<unsigned short>(at);
+    }
+    __device__ void fill(int k) { // with what goes behind all values
+        values[k] = T();
+        last_key(keys[k]);
+        from[k] = 0;
+    }
+    // Neighbours change places while the second comes first: equal ones stay as they stand.
+    __device__ void sort() {
+#pragma unroll
+        for (int round = 0; round < sort_held; ++round)
+#pragma unroll
+            for (int k = round % 2; k + 1 < sort_held; k += 2) {
+                if (!(keys[k + 1] < keys[k])) continue;
+                const T value = values[k];
+                const Key key = keys[k];
+                const unsigned short at = from[k];
+                values[k] = values[k + 1], keys[k] = keys[k + 1], from[k] = from[k + 1];
+                values[k + 1] = value, keys[k + 1] = key, from[k + 1] = at;
+            }
+    }
+};
+
+// How many of the first `diagonal` elements of two merged runs, `length` long and `other_length`, are the first run's.
+template <class T>
+__device__ inline int taken_of_first(const T* held, int first, int length, int second, int second_length, int diagonal) {
+    int low = diagonal > second_length ? diagonal - second_length : 0, high = diagonal < length ? diagonal : length;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        const typename SortKey<T>::Key there = SortKey<T>::of(held[spaced<T>(first + middle)]);
+        if (SortKey<T>::of(held[spaced<T>(second + diagonal - 1 - middle)]) < there)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+// Several rows a block. A thread sorts a stretch of its row; then runs double, and a thread finds where its stretch of the
+// merged run begins in both and merges from there on.
 template <class T>
 __device__ inline void sort_short(const T* in, T* out, const long long* given, long long* result, long long rows, long long length,
                                   long long rows_per_block) {
-    __shared__ __align__(16) unsigned char room[sort_tile * sizeof(T)];
+    const int line = 128 / static_cast<int>(sizeof(T)), slack = sort_tile / line * (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
+    __shared__ __align__(16) unsigned char room[(sort_tile + slack + 1) * sizeof(T)];
     T* const held = reinterpret_cast<T*>(room);
 #if QUERN_SORT_PAIRS
     __shared__ unsigned short places[sort_tile];
 #endif
-    const long long first = static_cast<long long>(blockIdx.x) * rows_per_block, base = first * length;
-    const int own_rows = static_cast<int>(rows - first < rows_per_block ? rows - first : rows_per_block);
-    const int extent = static_cast<int>(length), count = own_rows * extent;
-    T values[sort_held];
-    int row[sort_held];
+    const long long top = static_cast<long long>(blockIdx.x) * rows_per_block, base = top * length;
+    const int own_rows = static_cast<int>(rows - top < rows_per_block ? rows - top : rows_per_block);
+    const int extent = static_cast<int>(length), count = own_rows * extent, thread = static_cast<int>(threadIdx.x);
 #pragma unroll
     for (int k = 0; k < sort_held; ++k) {
-        const int at = k * sort_block + threadIdx.x;
-        row[k] = at / extent * extent;
-        if (at < count) {
-            held[at] = values[k] = in[base + at];
-#if QUERN_SORT_PAIRS
-            places[at] = static_cast<unsigned short>(at - row[k]);
-#endif
-        }
+        const int at = k * sort_block + thread;
+        if (at < count) held[spaced<T>(at)] = in[base + at];
     }
     __syncthreads();
-    for (int width = 1; width < extent; width *= 2) {
-        int to[sort_held];
+    const int threads = (extent + sort_held - 1) / sort_held, row = thread / threads;
+    const int begin = row * extent, within = (thread - row * threads) * sort_held; // the row's and the stretch's in it
+    const int own = row >= own_rows ? 0 : extent - within < sort_held ? extent - within : sort_held;
+    SortStretch<T> stretch;
+#pragma unroll
+    for (int k = 0; k < sort_held; ++k) {
+        if (k < own)
+            stretch.take(k, held, begin + within + k);
+        else
+            stretch.fill(k);
+    }
+    stretch.sort();
+    for (int width = sort_held;; width *= 2) {
 #if QUERN_SORT_PAIRS
         unsigned short place[sort_held];
-#endif
 #pragma unroll
-        for (int k = 0; k < sort_held; ++k) {
-            const int at = k * sort_block + threadIdx.x;
-            if (at >= count) continue;
-            values[k] = held[at];
-#if QUERN_SORT_PAIRS
-            place[k] = places[at];
+        for (int k = 0; k < sort_held; ++k)
+            if (k < own) place[k] = width == sort_held ? static_cast<unsigned short>(stretch.from[k] - begin) : places[stretch.from[k]];
 #endif
-            const int within = at - row[k], run = within & -width;
-            const bool second = run & width;
-            int low = row[k] + (run ^ width), high = low + width < row[k] + extent ? low + width : row[k] + extent;
-            const int other = low;
-            const typename SortKey<T>::Key key = SortKey<T>::of(values[k]);
-            while (low < high) { // how many of the other run come first; of equal ones those of the first run do
-                const int middle = (low + high) / 2;
-                const typename SortKey<T>::Key there = SortKey<T>::of(held[middle]);
-                if (second ? !(key < there) : there < key)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            to[k] = second ? at - width + (low - other) : at + (low > other ? low - other : 0);
-        }
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < sort_held; ++k) {
-            if (k * sort_block + static_cast<int>(threadIdx.x) >= count) continue;
-            held[to[k]] = values[k];
+            if (k >= own) continue;
+            held[spaced<T>(begin + within + k)] = stretch.values[k];
 #if QUERN_SORT_PAIRS
-            places[to[k]] = place[k];
+            places[begin + within + k] = place[k];
 #endif
         }
         __syncthreads();
+        if (width >= extent) break;
+        if (own == 0) continue;
+        const int start = within & -2 * width, middle = start + width < extent ? start + width : extent,
+                  end = middle + width < extent ? middle + width : extent, diagonal = within - start;
+        int first = begin + start + taken_of_first(held, begin + start, middle - start, begin + middle, end - middle, diagonal);
+        int second = begin + middle + diagonal - (first - begin - start);
+        const int first_end = begin + middle, second_end = begin + end;
+        typename SortKey<T>::Key key, other_key;
+        T value = held[spaced<T>(first)], other = held[spaced<T>(second)];
+        key = SortKey<T>::of(value), other_key = SortKey<T>::of(other);
+#pragma unroll
+        for (int k = 0; k < sort_held; ++k) {
+            if (k >= own) continue;
+            const bool of_first = second >= second_end || (first < first_end && !(other_key < key));
+            stretch.values[k] = of_first ? value : other;
+            stretch.from[k] = static_cast<unsigned short>(of_first ? first : second);
+            if (of_first)
+                value = held[spaced<T>(++first)], key = SortKey<T>::of(value);
+            else
+                other = held[spaced<T>(++second)], other_key = SortKey<T>::of(other);
+        }
     }
 #pragma unroll
     for (int k = 0; k < sort_held; ++k) {
-        const int at = k * sort_block + threadIdx.x;
+        const int at = k * sort_block + thread;
         if (at >= count) continue;
-        if (out) out[base + at] = held[at];
+        if (out) out[base + at] = held[spaced<T>(at)];
 #if QUERN_SORT_PAIRS
-        result[base + at] = given ? given[base + row[k] + places[at]] : places[at];
+        result[base + at] = given ? given[base + at / extent * extent + places[at]] : places[at];
 #endif
     }
 }
 
 #elif QUERN_SORT_ROAD == 1
 
-// A block takes a row that it can hold through all digits.
+// In which digits of their keys the values of a row that a block holds are not all alike, a bit for each.
+template <class T>
+__device__ inline unsigned int live_digits(const T (&values)[sort_held], const T& one, long long length, unsigned int* shared) {
+    typedef typename SortKey<T>::Key Key;
+    const int first = first_of_thread();
+    const Key key = SortKey<T>::of(one);
+    Key differing = Key();
+#pragma unroll
+    for (int k = 0; k < sort_held; ++k)
+        if (first + 32 * k < length) add_differing(differing, key, SortKey<T>::of(values[k]));
+    unsigned int live = 0;
+#pragma unroll
+    for (int digit = 0; digit < static_cast<int>(sizeof(T)); ++digit) live |= (digit_of<8>(differing, 8 * digit) != 0 ? 1u : 0u) << digit;
+#pragma unroll
+    for (int lanes = 16; lanes > 0; lanes /= 2) live |= __shfl_xor_sync(0xffffffffu, live, lanes);
+    if (threadIdx.x == 0) *shared = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0 && live) atomicOr(shared, live);
+    __syncthreads();
+    return *shared;
+}
+
+// A block takes a row that it can hold through all digits that are not alike.
 template <class T>
 __device__ inline void sort_rows(const T* in, T* out, const long long* given, long long* result, long long rows, long long length, int bits) {
     __shared__ __align__(16) SortTile<T> tile;
+    __shared__ unsigned int digits;
     const int first = first_of_thread();
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         const Places places = {nullptr, nullptr, given, result};
@@ -188,7 +279,9 @@ __device__ inline void sort_rows(const T* in, T* out, const long long* given, lo
 #pragma unroll
         for (int k = 0; k < sort_held; ++k) place[k] = first + 32 * k < length ? places.at(row * length, first + 32 * k) : 0;
 #endif
+        const unsigned int live = sizeof(T) < 4 ? ~0u : live_digits(values, in[row * length], length, &digits);
         for (int shift = 0; shift < bits; shift += 8) {
+            if (!(live >> (shift / 8) & 1)) continue;
             unsigned short to[sort_held];
             rank_tile(values, length, shift, to, tile, [](unsigned int) {});
             const T* const moved = reinterpret_cast<const T*>(tile.moved);
@@ -253,6 +346,30 @@ template <class T> __device__ inline void sort_count(const T* in, long long leng
     }
 }
 
+// In which digits of their keys the values of a row are not all alike, a bit for each; the first one, if all are.
+__device__ inline void sort_live(const unsigned long long* totals, long long length, int passes, unsigned int* live) {
+    unsigned int found = 0;
+    for (int pass = 0; pass < passes; ++pass) {
+        bool all = false;
+        for (int digit = threadIdx.x; digit < 256; digit += sort_block)
+            all |= totals[(blockIdx.x * static_cast<long long>(passes) + pass) * 256 + digit] == static_cast<unsigned long long>(length);
+        if (!__syncthreads_or(all)) found |= 1u << pass;
+    }
+    if (threadIdx.x == 0) live[blockIdx.x] = found ? found : 1u;
+}
+
+// The buffers of a row's passes. The last pass over a live digit writes to the end, the one before it to `spare`, the one before
+// that to `second`, and so on in turn.
+template <class T> struct SortRoom {
+    const T* start;
+    T *end, *spare, *second;
+    // What pass `pass` reads and writes.
+    __device__ const T* from(unsigned int live, int pass) const {
+        return !(live & ((1u << pass) - 1)) ? start : __popc(live >> pass) % 2 ? spare : second;
+    }
+    __device__ T* to(unsigned int live, int pass) const { return live >> pass <= 1 ? end : __popc(live >> pass) % 2 ? second : spare; }
+};
+
 // A tile's word for each digit: how many values it has, or all up to it, behind a mark.
 const int sort_mark = 8 * sizeof(SortCount) - 2;
 const SortCount sort_own = static_cast<SortCount>(1) << sort_mark, sort_upto = static_cast<SortCount>(2) << sort_mark, sort_number = sort_own - 1;
@@ -282,9 +399,9 @@ __device__ inline SortCount look_back(const volatile SortCount* word, long long 
 // One digit's pass. Tiles are numbered as blocks start, so that a tile only waits for blocks that have started. `told` is zero
 // before; the tile clears its words of `next` for the next pass.
 template <class T>
-__device__ inline void sort_pass(const T* in, T* out, const Places& places, long long length, long long splits,
-                                 const unsigned long long* totals, unsigned int* ticket, SortCount* told, SortCount* next, int shift,
-                                 int passes) {
+__device__ inline void sort_pass(const SortRoom<T>& room, const SortRoom<SortPlace>& place_room, const long long* given, long long* result,
+                                 long long length, long long splits, const unsigned long long* totals, const unsigned int* live,
+                                 unsigned int* ticket, SortCount* told, SortCount* next, int shift, int passes) {
     __shared__ __align__(16) SortTile<T> tile;
     __shared__ unsigned int number;
     __shared__ SortCount offset[256]; // from a value's place in the tile to its place in the row, modulo the type
@@ -292,8 +409,18 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
     __syncthreads();
     const long long row = number / splits, part = number - row * splits, begin = part * sort_tile, base = row * length;
     const long long left = length - begin;
-    const int first = first_of_thread();
-    const T* const from = in + base + begin;
+    const int first = first_of_thread(), pass = shift / 8;
+    const unsigned int live_here = live[row];
+    const size_t word = static_cast<size_t>(number) * 256 + threadIdx.x;
+    if (!(live_here >> pass & 1)) {
+        if (threadIdx.x < 256) next[word] = 0;
+        return;
+    }
+    const T* const from = room.from(live_here, pass) + base + begin;
+    T* const out = room.to(live_here, pass);
+#if QUERN_SORT_PAIRS
+    const Places places = {place_room.from(live_here, pass), place_room.to(live_here, pass), given, result};
+#endif
     T values[sort_held];
     if (left >= sort_tile) {
 #pragma unroll
@@ -303,7 +430,6 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
         for (int k = 0; k < sort_held; ++k) values[k] = first + 32 * k < left ? from[first + 32 * k] : T();
     }
     unsigned short to[sort_held];
-    const size_t word = static_cast<size_t>(number) * 256 + threadIdx.x;
     volatile SortCount* const words = told;
     SortCount own = 0;
     rank_tile(values, left, shift, to, tile, [&](unsigned int count) {
@@ -347,6 +473,44 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
 #endif
 }
 
+// Values of one byte do not move: a row is written anew from its counts, 16 values at a time.
+template <class T, bool bytes> struct SortFill {
+    static __device__ void run(T*, long long, long long, const unsigned long long*) {}
+};
+template <class T> struct SortFill<T, true> {
+    static __device__ void run(T* out, long long length, long long splits, const unsigned long long* totals) {
+        __shared__ unsigned long long upto[256], warp_totals[8];
+        const long long row = blockIdx.x / splits, part = blockIdx.x - row * splits;
+        const unsigned long long total = threadIdx.x < 256 ? totals[row * 256 + threadIdx.x] : 0, before = before_digit(total, warp_totals);
+        if (threadIdx.x < 256) upto[threadIdx.x] = before + total;
+        __syncthreads();
+        T* const to = out + row * length;
+        const long long ahead = static_cast<long long>(reinterpret_cast<size_t>(to) % 16); // so that whole packs are aligned
+        for (long long k = (part * sort_block + threadIdx.x) * 16 - ahead; k < length; k += splits * sort_block * 16) {
+            const unsigned long long start = k < 0 ? 0 : k;
+            int digit = 0;
+#pragma unroll
+            for (int half = 128; half > 0; half /= 2) digit += upto[digit + half - 1] <= start ? half : 0;
+            union {
+                uint4 whole;
+                T values[16];
+            } pack;
+#pragma unroll
+            for (int j = 0; j < 16; ++j) {
+                while (digit < 255 && static_cast<long long>(upto[digit]) <= k + j) ++digit;
+                pack.values[j] = Ordered<T>::value(static_cast<unsigned char>(digit));
+            }
+            if (k >= 0 && k + 16 <= length) {
+                *reinterpret_cast<uint4*>(to + k) = pack.whole;
+            } else {
+#pragma unroll
+                for (int j = 0; j < 16; ++j)
+                    if (k + j >= 0 && k + j < length) to[k + j] = pack.values[j];
+            }
+        }
+    }
+};
+
 #endif
 
 } // namespace quern
@@ -369,10 +533,19 @@ extern "C" __global__ void __launch_bounds__(QUERN_SORT_BLOCK)
     quern::sort_count(in, length, splits, totals, static_cast<int>(bits));
 }
 extern "C" __global__ void __launch_bounds__(QUERN_SORT_BLOCK)
-    quern_sort_pass(const QUERN_T0* in, QUERN_T0* out, const quern::SortPlace* from, quern::SortPlace* to, const long long* given,
-                    long long* result, const long long length, const long long splits, const unsigned long long* totals, unsigned int* ticket,
-                    quern::SortCount* told, quern::SortCount* next, const long long shift, const long long passes) {
-    quern::sort_pass(in, out, quern::Places{from, to, given, result}, length, splits, totals, ticket, told, next, static_cast<int>(shift),
-                     static_cast<int>(passes));
+    quern_sort_live(const unsigned long long* totals, const long long length, const long long passes, unsigned int* live) {
+    quern::sort_live(totals, length, static_cast<int>(passes), live);
+}
+extern "C" __global__ void __launch_bounds__(QUERN_SORT_BLOCK)
+    quern_sort_pass(const QUERN_T0* in, QUERN_T0* out, QUERN_T0* spare, QUERN_T0* second, quern::SortPlace* here, quern::SortPlace* there,
+                    const long long* given, long long* result, const long long length, const long long splits, const unsigned long long* totals,
+                    const unsigned int* live, unsigned int* ticket, quern::SortCount* told, quern::SortCount* next, const long long shift,
+                    const long long passes) {
+    quern::sort_pass(quern::SortRoom<QUERN_T0>{in, out, spare, second}, quern::SortRoom<quern::SortPlace>{nullptr, nullptr, here, there},
+                     given, result, length, splits, totals, live, ticket, told, next, static_cast<int>(shift), static_cast<int>(passes));
+}
+extern "C" __global__ void __launch_bounds__(QUERN_SORT_BLOCK)
+    quern_sort_fill(QUERN_T0* out, const long long length, const long long splits, const unsigned long long* totals) {
+    quern::SortFill<QUERN_T0, sizeof(QUERN_T0) == 1>::run(out, length, splits, totals);
 }
 #endif

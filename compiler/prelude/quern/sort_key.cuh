@@ -59,6 +59,17 @@ template <> struct SortKey<complex<double> > {
 
 template <class T> __device__ inline bool sorts_before(const T& a, const T& b) { return SortKey<T>::of(a) < SortKey<T>::of(b); }
 
+// The greatest key there is.
+template <class Key> __device__ inline void last_key(Key& key) { key = static_cast<Key>(~static_cast<Key>(0)); }
+__device__ inline void last_key(WideKey& key) { key.high = key.low = ~0ull; }
+
+// Where bits of two keys differ, beside those of `found`.
+template <class Key> __device__ inline void add_differing(Key& found, const Key& a, const Key& b) { found = static_cast<Key>(found | (a ^ b)); }
+__device__ inline void add_differing(WideKey& found, const WideKey& a, const WideKey& b) {
+    found.high |= a.high ^ b.high;
+    found.low |= a.low ^ b.low;
+}
+
 // How far a key lies from a smaller one, how many bits that has, and which are left from `shift` up.
 template <class Key> __device__ inline Key difference(const Key& key, const Key& least) { return static_cast<Key>(key - least); }
 template <class Key> __device__ inline int bits_of(const Key& key) { return 64 - __clzll(static_cast<long long>(key)); }

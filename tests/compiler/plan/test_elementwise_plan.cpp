@@ -193,6 +193,20 @@ TEST(ElementwisePlan, OddOffsetsArePeeled) {
     EXPECT_EQ(planned({x, out}).text, "scattered x4 | 1 axis | contiguous contiguous | 32-bit");
 }
 
+TEST(ElementwisePlan, OperandsApartByFewBytesGoOneByOne) {
+    for (const auto& [item, apart, lanes] :
+         {std::tuple{1, 1, 1}, {1, 2, 1}, {1, 4, 4}, {1, 8, 8}, {2, 4, 1}, {2, 8, 4}, {4, 8, 1}}) {
+        const auto bytes = static_cast<std::uint32_t>(item);
+        Made x = dense({4096}, bytes);
+        x.address += static_cast<std::uint64_t>(apart);
+        const Planned made = planned({x, dense({4096}, bytes, true)});
+        EXPECT_EQ(made.plan.layout.strategy, lanes > 1 ? Strategy::vector : Strategy::scattered);
+        if (lanes > 1) {
+            EXPECT_EQ(made.plan.layout.lanes, lanes) << item << " " << apart;
+        }
+    }
+}
+
 TEST(ElementwisePlan, WideIndicesOnlyWhereTheyAreNeeded) {
     const std::int64_t limit = std::int64_t{1} << 31;
     EXPECT_EQ(planned({dense({(limit - 64) / 4})}).plan.layout.index_bits, 32);

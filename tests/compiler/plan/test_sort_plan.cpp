@@ -20,8 +20,12 @@ SortPlan plan(std::int64_t rows, std::int64_t length, std::uint32_t item_bytes =
 
 TEST(SortPlan, RoadsByLengthAndSizeOfValues) {
     EXPECT_EQ(plan(1 << 20, 16).layout.road, SortRoad::short_rows);
-    EXPECT_EQ(plan(1, 1024).layout.road, SortRoad::short_rows);
-    EXPECT_EQ(plan(1, 1025).layout.road, SortRoad::whole_rows);
+    for (const auto& [bytes, longest] : {std::pair{1, 256}, {2, 256}, {4, 640}, {8, 1024}}) {
+        const auto item = static_cast<std::uint32_t>(bytes);
+        EXPECT_EQ(plan(1, longest, item).layout.road, SortRoad::short_rows) << bytes;
+        EXPECT_EQ(plan(1, longest + 1, item).layout.road, SortRoad::whole_rows) << bytes;
+    }
+    EXPECT_EQ(plan(1, 513, 4, Target::gpu, true).layout.road, SortRoad::whole_rows);
     EXPECT_EQ(plan(1, 8192).layout.road, SortRoad::whole_rows);
     EXPECT_EQ(plan(1, 8193).layout.road, SortRoad::split_rows);
     EXPECT_EQ(plan(1, 4097, 8).layout.road, SortRoad::split_rows);
@@ -46,9 +50,21 @@ TEST(SortPlan, BlocksOfGpusHoldAsMuchAsTheirSharedMemory) {
     EXPECT_EQ(plan(1, std::int64_t{1} << 31, 1, Target::gpu, true).tile, 3840); // wide places
 }
 
-TEST(SortPlan, ThreadsHoldTheLeastThatARowNeedsByFours) {
-    for (const auto& [length, held] : {std::pair{1025, 8}, {2048, 8}, {2049, 12}, {8192, 32}})
+TEST(SortPlan, ThreadsHoldTheLeastThatARowNeedsFromEightOnByFours) {
+    for (const auto& [length, held] :
+         {std::pair{700, 3}, {1024, 4}, {1025, 5}, {2048, 8}, {2049, 12}, {8192, 32}})
         EXPECT_EQ(plan(100, length).layout.held, held) << length;
+}
+
+TEST(SortPlan, RowsThatAreMergedHaveThreadsOfTheirOwn) {
+    for (const auto& [length, held] :
+         {std::pair{1, 2}, {2, 2}, {3, 4}, {5, 8}, {63, 8}, {64, 16}, {640, 16}}) {
+        const SortPlan made = plan(1 << 20, length);
+        EXPECT_EQ(made.layout.held, held) << length;
+        EXPECT_LE(made.rows_per_block * ((length + held - 1) / held), made.layout.block);
+    }
+    EXPECT_EQ(plan(1, 200, 8).layout.held, 8);
+    EXPECT_EQ(plan(1, 200, 4, Target::gpu, true).layout.held, 8);
 }
 
 TEST(SortPlan, ShortRowsFillBlocks) {
@@ -90,7 +106,7 @@ TEST(SortPlan, Describes) {
     EXPECT_EQ(describe(plan(1, 1 << 27)),
               "split rows | 4 digits of 8 bits, 17477 blocks a row of 7680 elements each");
     EXPECT_EQ(describe(plan(7, 5000)), "whole rows | 4 digits of 8 bits, 20 values a thread");
-    EXPECT_EQ(describe(plan(1000, 50)), "short rows | merged, 40 rows a block");
+    EXPECT_EQ(describe(plan(1000, 50)), "short rows | merged, 36 rows a block");
     EXPECT_EQ(describe(plan(9, 1 << 20, 4, Target::cpu)),
               "whole rows | from the leading digits down, 1 row a block");
 }

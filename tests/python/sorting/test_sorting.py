@@ -42,6 +42,50 @@ def test_every_road(device, equal, code, road, shape):
     equal(_core._argsort(quern.asarray(a), -1, **road), order(a))
 
 
+@pytest.mark.parametrize("code", ["b", "e", "f", "d", "D"])
+def test_rows_of_every_length_on_gpus(device, equal, code):
+    """A thread sorts its stretch and blocks merge them, or a block ranks digits; stretches end anywhere."""
+    lengths = [*range(1, 20), 31, 33, 63, 64, 65, 127, 161, 193, 257, 500, 641, 768, 769, 1025, 1281]
+    for length in lengths:
+        a = sample((max(3, 600 // length), length), np.dtype(code), length)
+        ours = quern.asarray(a)
+        equal(_core._sort(ours, -1, gpu_layout=True), in_order(a))
+        equal(_core._argsort(ours, -1, gpu_layout=True), order(a))
+
+
+LIVE = [
+    [0, 0, 0, 0],  # factors of a key's bytes: those with 0 are alike in all values
+    [1, 0, 0, 0],
+    [0, 0, 1, 0],
+    [0, 1, 0, 1],
+    [1, 1, 0, 1],
+    [0, 1, 1, 1],
+]
+
+
+@pytest.mark.parametrize("code", ["i", "u4", "f"])
+@pytest.mark.parametrize("live", LIVE, ids=str)
+@pytest.mark.parametrize("road", [1, 2])
+def test_digits_that_are_alike_on_gpus(device, equal, code, live, road):
+    random = np.random.default_rng(7)
+    digits = random.integers(1, 120, (3, 2600, 4)).astype("u1")
+    digits[:, :, [k for k, is_live in enumerate(live) if not is_live]] = 63
+    digits[1] = digits[1, 0]  # a row of one value
+    a = digits.view(code)[..., 0]
+    ours = quern.asarray(a)
+    equal(_core._sort(ours, -1, gpu_layout=True, road=road), np.sort(a))
+    equal(_core._argsort(ours, -1, gpu_layout=True, road=road), np.argsort(a, kind="stable"))
+
+
+@pytest.mark.parametrize("code", ["?", "b", "B"])
+@pytest.mark.parametrize("shape", [(1, 40_000), (5, 9_001)], ids=str)
+def test_bytes_are_written_anew_on_gpus(device, equal, code, shape):
+    random = np.random.default_rng(8)
+    for most in (3, 256):
+        a = random.integers(0, most, shape).astype("u1").astype(code)
+        equal(_core._sort(quern.asarray(a), -1, gpu_layout=True, road=2), np.sort(a))
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1, None])
 def test_axes_and_layouts(device, equal, layout, axis):
     a = layout(sample((37, 45), np.dtype("f4"), 3))
@@ -221,7 +265,7 @@ def test_sort_complex_and_msort(device, equal):
 @pytest.mark.parametrize(
     "dtype", ["bool", "int8", "float16", "float32", "float64", "complex64", "complex128"]
 )
-@pytest.mark.parametrize("length", [4096, 4097, 9001, 70_000])
+@pytest.mark.parametrize("length", [1, 6, 63, 64, 1023, 1024, 2047, 4096, 4097, 9001, 70_000])
 def test_many_searches(device, equal, dtype, length):
     kind = np.dtype(dtype).kind
     random = np.random.default_rng(12)
