@@ -37,6 +37,8 @@ template <class T> struct Partition {
     template <PartFront front>
     static __device__ __noinline__ long long divide(const Items& from, const Items& to, long long begin, long long end, const T& pivot) {
         long long low = begin, high = end, k = begin;
+        const T* const values = from.values;
+        T* const moved = to.values;
 #if QUERN_PARTITION_VECTORS
         if constexpr (HasVectors<T>::value) {
             typedef Vector<T> V;
@@ -48,11 +50,11 @@ template <class T> struct Partition {
             for (int lane = 0; lane < lanes; ++lane) standing[lane] = static_cast<unsigned int>(begin) + lane;
 #endif
             for (; k + 2 * lanes <= end; k += lanes) { // both stores fit between what is there and what is left
-                const V next = V::load(from.values + k);
+                const V next = V::load(values + k);
                 const unsigned int mask = V::mask_of(front == part_less ? next.v < limit : front == part_upto ? next.v <= limit : next.v == next.v);
                 const V packed = next.packed(mask);
-                packed.store(to.values + low);
-                packed.store(to.values + high - lanes);
+                packed.store(moved + low);
+                packed.store(moved + high - lanes);
 #if QUERN_PARTITION_PAIRS
                 PackInts places = {};
                 if (from.places)
@@ -72,10 +74,10 @@ template <class T> struct Partition {
 #endif
         const Key limit = SortKey<T>::of(pivot);
         for (; k < end; ++k) {
-            const T next = from.values[k];
+            const T next = values[k];
             const Key key = SortKey<T>::of(next);
             const bool chosen = front == part_upto ? !(limit < key) : key < limit;
-            to.values[low] = to.values[high - 1] = next;
+            moved[low] = moved[high - 1] = next;
 #if QUERN_PARTITION_PAIRS
             to.places[low] = to.places[high - 1] = from.places ? from.places[k] : static_cast<unsigned int>(k);
 #endif
