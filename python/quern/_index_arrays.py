@@ -54,18 +54,22 @@ def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
 
 
 # The `place`-th element on or below a diagonal: the first `tip` of them lie in rows of `start`, `start` + 1, ...
-# elements, the others in whole rows. Guesses in doubles are one off at most.
+# elements, the others in whole rows. Guesses are one off at most. All in doubles, which hold such numbers whole and
+# whose divisions and roots have vectors on every CPU; the last bits of a sum with 2**52 are the number itself.
 _PLACE_IN_TRIANGLE = """
-    const long long twice = 2 * start - 1, rest = place - tip;
-    long long row = static_cast<long long>((sqrt(static_cast<double>(twice * twice + 8 * place)) - twice) * 0.5);
-    row -= row * (row + twice) / 2 > place;
-    row += (row + 1) * (row + 1 + twice) / 2 <= place;
-    long long whole = static_cast<long long>(static_cast<double>(rest) / width);
-    whole -= whole * width > rest;
-    whole += (whole + 1) * width <= rest;
+    const double whole_bits = 4503599627370496.0, at = __longlong_as_double(place | 0x4330000000000000) - whole_bits;
+    const double twice = 2 * start - 1, across = width, rest = at - tip;
+    double row = floor((sqrt(twice * twice + 8 * at) - twice) * 0.5);
+    row -= row * (row + twice) > 2 * at;
+    row += (row + 1) * (row + 1 + twice) <= 2 * at;
+    double whole = floor(rest / across);
+    whole -= whole * across > rest;
+    whole += (whole + 1) * across <= rest;
     const bool in_tip = rest < 0;
-    const long long row_there = first + (in_tip ? row : rows + whole);
-    const long long column_there = in_tip ? place - row * (row + twice) / 2 : rest - whole * width;
+    const double row_at = in_tip ? row : rows + whole;
+    const double column_at = in_tip ? at - row * (row + twice) * 0.5 : rest - whole * across;
+    const long long row_there = first + (__double_as_longlong(row_at + whole_bits) & 0xfffffffffffffll);
+    const long long column_there = __double_as_longlong(column_at + whole_bits) & 0xfffffffffffffll;
 """
 
 

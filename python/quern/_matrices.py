@@ -149,13 +149,11 @@ def vander(x: object, N: int | None = None, increasing: bool = False) -> ndarray
     columns = len(values) if N is None else N
     dtype: Any = np.promote_types(values.dtype, int)
     made = empty((len(values), columns), dtype, device=values.device)
-    # As rows: a scan takes neighbouring columns side by side.
-    powers = empty((columns, len(values)), dtype, device=values.device)
+    powers = made if increasing else made[:, ::-1]
     if columns > 0:
-        powers[0] = 1
+        powers[:, 0] = 1
     if columns > 1:
-        powers[1:] = values
+        powers[:, 1:] = values[:, None]
         multiply = _core.ufuncs["multiply"]
-        multiply.accumulate(powers[1:], out=powers[1:], axis=0)
-    made[...] = (powers if increasing else powers[::-1]).T
+        multiply.accumulate(powers[:, 1:], out=powers[:, 1:], axis=1)
     return made
