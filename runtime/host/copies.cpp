@@ -18,19 +18,20 @@ CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdevicept
 
 // The last elements first, in vectors that fill lines of the target; returns how many bytes are
 // left.
-[[gnu::target("avx512f")]] std::size_t copy_lines(std::byte* to, const std::byte* from,
-                                                  std::size_t bytes) {
-    constexpr std::size_t line = 64, lines = 4;
+[[gnu::target("avx")]] std::size_t copy_lines(std::byte* to, const std::byte* from,
+                                              std::size_t bytes) {
+    constexpr std::size_t line = 64, vector = 32, vectors = 8;
     const std::size_t ragged = reinterpret_cast<std::uintptr_t>(to + bytes) % line;
-    if (bytes < ragged + line * lines)
+    if (bytes < ragged + vector * vectors)
         return bytes;
     std::memcpy(to + bytes - ragged, from + bytes - ragged, ragged);
-    for (bytes -= ragged; bytes >= line * lines; bytes -= line * lines) {
-        __m512i held[lines];
-        for (std::size_t k = 0; k < lines; ++k)
-            held[k] = _mm512_loadu_si512(from + bytes - (k + 1) * line);
-        for (std::size_t k = 0; k < lines; ++k)
-            _mm512_store_si512(to + bytes - (k + 1) * line, held[k]);
+    for (bytes -= ragged; bytes >= vector * vectors; bytes -= vector * vectors) {
+        __m256i held[vectors];
+        for (std::size_t k = 0; k < vectors; ++k)
+            held[k] = _mm256_loadu_si256(
+                reinterpret_cast<const __m256i*>(from + bytes - (k + 1) * vector));
+        for (std::size_t k = 0; k < vectors; ++k)
+            _mm256_store_si256(reinterpret_cast<__m256i*>(to + bytes - (k + 1) * vector), held[k]);
     }
     return bytes;
 }
@@ -43,7 +44,7 @@ void copy_apart(std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::size_t behind =
         (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % page;
     if (behind > 0 && behind < near) {
-        if (__builtin_cpu_supports("avx512f"))
+        if (__builtin_cpu_supports("avx"))
             bytes = copy_lines(to, from, bytes);
         std::array<std::byte, line> held;
         for (; bytes >= line; bytes -= line) {
