@@ -58,9 +58,11 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     case SelectRoad::short_rows:
         out.open(bounds, "quern_select_short(const ", type, "* data, ", call_params, made,
                  "* out, const int method, const int skip_nan)");
-        out.line(layout.road == SelectRoad::brief_rows ? "quern::select_brief"
-                                                       : "quern::select_short",
-                 types, int{layout.held}, ">(data, ", call_args, "out, method, skip_nan != 0);");
+        if (layout.road == SelectRoad::short_rows && layout.threads)
+            out.line("quern::select_sorted(data, ", call_args, "out, method, skip_nan != 0);");
+        else
+            out.line(layout.threads ? "quern::select_brief" : "quern::select_short", types,
+                     int{layout.held}, ">(data, ", call_args, "out, method, skip_nan != 0);");
         out.close();
         break;
     case SelectRoad::whole_rows:

@@ -184,7 +184,7 @@ int choose_lanes(const Nest& nest, const PlanRequest& request, const Elementwise
         lanes /= 2;
     // One by one a thread takes four (H200, differences of neighbouring rows of two bytes: 104 us
     // in packs, 53 one by one; of two halves: 54, 31; of two floats: 32, 24).
-    return nest.ndim == 1 && lanes < 4 && lanes < wanted ? 1 : lanes;
+    return nest.ndim == 1 && lanes <= 4 && lanes < wanted ? 1 : lanes;
 }
 
 void spread_over_workers(const PlanRequest& request, std::int64_t work, std::int64_t grain,

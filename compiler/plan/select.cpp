@@ -24,16 +24,12 @@ SelectPlan plan_select(const SelectRequest& request) {
         plan.grid = grid_for(request.rows, select_block);
         return plan;
     }
-    const std::int64_t shortest =
-        layout.threads ? std::int64_t{32} * select_most_held : select_sorted_on_cpu;
+    const std::int64_t shortest = layout.threads ? select_sorted_on_gpu : select_sorted_on_cpu;
     if (request.length <= shortest && request.force_splits == 0) {
         layout.road = SelectRoad::short_rows;
-        layout.held = static_cast<std::uint16_t>(
-            layout.threads ? std::bit_ceil(static_cast<std::uint64_t>(ceil_div(request.length, 32)))
-                           : static_cast<std::uint64_t>(select_sorted_on_cpu));
-        const std::int64_t lines = layout.threads ? select_block / 32 : 1 << 10;
+        layout.held = static_cast<std::uint16_t>(layout.threads ? 1 : select_sorted_on_cpu);
         plan.block = layout.threads ? select_block : 1;
-        plan.grid = grid_for(request.rows, lines);
+        plan.grid = grid_for(request.rows, layout.threads ? select_block : 1 << 10);
         return plan;
     }
     const int key_bits = static_cast<int>(request.item_bytes) * 8;
@@ -71,7 +67,7 @@ std::string describe(const SelectPlan& plan) {
     if (layout.road == SelectRoad::brief_rows)
         return join("brief rows | at most ", int{layout.held}, " values, a thread each");
     if (layout.road == SelectRoad::short_rows)
-        return layout.threads ? join("short rows | ", int{layout.held}, " values a thread")
+        return layout.threads ? std::string("short rows | sorted before")
                               : join("short rows | at most ", int{layout.held}, " values");
     if (layout.road == SelectRoad::whole_rows && !layout.threads)
         return "whole rows | divided at pivots";

@@ -10,7 +10,7 @@ namespace quern {
 
 enum class SelectRoad : std::uint8_t {
     brief_rows, // a thread sorts a row in registers
-    short_rows, // a warp holds a row in registers (CPU: sorts it)
+    short_rows, // a thread picks from a row that has been sorted (CPU: sorts it)
     whole_rows, // a block reads a row once for each digit of the keys (CPU: divides it at pivots)
     split_rows, // several blocks count a row's digits, another one goes on from their sums
 };
@@ -22,7 +22,7 @@ struct SelectLayout {
     bool vectors = false;        // of 32 bytes, where a CPU divides rows
     std::uint8_t digit_bits = 8; // of a key, for each reading
     std::uint8_t targets = 2;    // ranks that one reading looks for
-    std::uint16_t held = 1;      // brief and short rows: values of one thread
+    std::uint16_t held = 1;      // brief rows, short ones of the CPU: values of one thread
     friend bool operator==(const SelectLayout&, const SelectLayout&) = default;
 };
 
@@ -44,10 +44,10 @@ struct SelectRequest {
     int force_splits = 0; // for experiments: 0 leaves the choice to the plan
 };
 
-inline constexpr int select_block = 256;         // threads of a GPU block
-inline constexpr int select_most_held = 32;      // values that a thread keeps in registers
-inline constexpr int select_brief = 32;          // rows that a thread of a GPU sorts
-inline constexpr int select_sorted_on_cpu = 256; // rows that are sorted on the CPU
+inline constexpr int select_block = 256;          // threads of a GPU block
+inline constexpr int select_brief = 32;           // rows that a thread of a GPU sorts
+inline constexpr int select_sorted_on_gpu = 1024; // rows that are sorted on a GPU before
+inline constexpr int select_sorted_on_cpu = 256;  // rows that are sorted on the CPU
 inline constexpr int select_many_targets = 16;
 
 [[nodiscard]] SelectPlan plan_select(const SelectRequest& request);

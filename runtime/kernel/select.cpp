@@ -7,6 +7,7 @@
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/program.h"
 #include "runtime/kernel/raw.h"
+#include "runtime/kernel/sort.h"
 #include "runtime/memory/copy.h"
 
 #include <algorithm>
@@ -72,6 +73,20 @@ SelectPlan plan_of(const Array& rows, const Array& q, const SelectCall& call) {
     return plan_select(request);
 }
 
+// The rows that are picked from: on GPUs short ones are sorted before.
+Array prepared(const Array& rows, const SelectLayout& layout, CUstream stream,
+               void (*on_wait)(bool entering)) {
+    if (layout.road != SelectRoad::short_rows || !layout.threads)
+        return rows;
+    Array sorted = Array::empty(rows.device(), rows.dtype(), rows.shape(), stream);
+    SortCall call;
+    call.stream = stream;
+    call.gpu_layout = true;
+    sort_rows(rows, &sorted, nullptr, nullptr, call, on_wait);
+    keep_for_graph(rows.device(), stream, std::make_shared<const Array>(sorted));
+    return sorted;
+}
+
 } // namespace
 
 void select(const Array& rows, const Array& q, const Array& out, const SelectCall& call,
@@ -91,13 +106,14 @@ void select(const Array& rows, const Array& q, const Array& out, const SelectCal
     hooks.on_wait = on_wait;
     const auto method = number(static_cast<int>(call.method)), skip = number(call.skip_nan);
     if (plan.layout.road != SelectRoad::split_rows) {
+        const Array from = prepared(rows, plan.layout, call.stream, on_wait);
         const bool has_room = plan.layout.road == SelectRoad::whole_rows && !plan.layout.threads;
         const Array room = Array::empty(device, rows.dtype(),
                                         Dims{has_room ? 2 * plan.grid * length : 0}, call.stream),
                     ranks = Array::empty(device, DType::int64,
                                          Dims{has_room ? 2 * plan.grid * places : 0}, call.stream);
         const Argument args[] = {
-            Argument::of(rows), number(count),      number(length), Argument::of(q),
+            Argument::of(from), number(count),      number(length), Argument::of(q),
             number(places),     Argument::of(out),  method,         skip,
             Argument::of(room), Argument::of(ranks)};
         (*kernels.first)(std::span(args).first(has_room ? 10 : 8), launch, hooks);

@@ -1,4 +1,4 @@
-// Selection from rows that are held at once: by a thread, by a warp, or several of them by a CPU's vectors.
+// Selection from rows that are sorted: before, by a thread in its registers, or several of them by a CPU's vectors.
 #pragma once
 #include "quern/select.cuh"
 #if !QUERN_SELECT_THREADS
@@ -8,22 +8,6 @@
 namespace quern {
 
 #if QUERN_SELECT_THREADS
-// The key with this rank, bit by bit, by votes of a warp that holds the row.
-template <int held, class Key> __device__ inline Key select_held(const Key* keys, long long rank) {
-    Key prefix = 0;
-    for (int bit = 8 * sizeof(Key) - 1; bit >= 0; --bit) {
-        int zeros = 0;
-#pragma unroll
-        for (int k = 0; k < held; ++k)
-            zeros += __popc(__ballot_sync(0xffffffffu, static_cast<Key>(keys[k] >> bit) == static_cast<Key>(prefix >> bit)));
-        if (rank >= zeros) {
-            rank -= zeros;
-            prefix = static_cast<Key>(prefix | static_cast<Key>(1) << bit);
-        }
-    }
-    return prefix;
-}
-
 // Brief rows: a thread sorts one in its registers, by a bitonic network, in which places are known beforehand.
 template <class T, class R, int held>
 __device__ inline void select_brief(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
@@ -64,32 +48,41 @@ __device__ inline void select_brief(const T* data, long long rows, long long len
 }
 #endif
 
-// Short rows: a warp holds one in registers; without threads as many are sorted at once as keys fit 64 bytes.
+#if QUERN_SELECT_THREADS
+// Short rows that have been sorted, NaN last: a thread picks from each.
+template <class T, class R>
+__device__ inline void select_sorted(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
+                                     bool skip_nan) {
+    typedef Ordered<T> Order;
+    const typename Order::Key last = static_cast<typename Order::Key>(~static_cast<typename Order::Key>(0));
+    const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long row = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; row < rows; row += step) {
+        const T* const values = data + row * length;
+        long long numbers = length;
+        if (Order::has_nan && Order::key(values[length - 1]) == last) {
+            long long low = 0;
+            for (numbers = length - 1; low < numbers;) {
+                const long long middle = (low + numbers) / 2;
+                if (Order::key(values[middle]) == last)
+                    numbers = middle;
+                else
+                    low = middle + 1;
+            }
+        }
+        const long long n = skip_nan ? numbers : length;
+        for (long long p = 0; p < places; ++p) {
+            const Place place = place_of(method, static_cast<double>(n), q[p]);
+            out[p * rows + row] = quantile<T, R>(Order::key(values[place.low]), Order::key(values[place.high]), place.part, method,
+                                                 skip_nan ? n == 0 : numbers < length);
+        }
+    }
+}
+#else
+// Short rows: as many are sorted at once as keys fit 64 bytes.
 template <class T, class R, int held>
 __device__ inline void select_short(const T* data, long long rows, long long length, const double* q, long long places, R* out, int method,
                                     bool skip_nan) {
     typedef typename Ordered<T>::Key Key;
-#if QUERN_SELECT_THREADS
-    const long long step = static_cast<long long>(gridDim.x) * (blockDim.x / 32);
-    const int lane = threadIdx.x % 32;
-    for (long long row = static_cast<long long>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; row < rows; row += step) {
-        Key keys[held];
-        int nans = 0;
-#pragma unroll
-        for (int k = 0; k < held; ++k) {
-            const long long at = k * 32 + lane;
-            const bool is_in = at < length;
-            keys[k] = is_in ? Ordered<T>::key(data[row * length + at]) : static_cast<Key>(~static_cast<Key>(0));
-            if (Ordered<T>::has_nan) nans += __popc(__ballot_sync(0xffffffffu, is_in && keys[k] == static_cast<Key>(~static_cast<Key>(0))));
-        }
-        const long long n = length - (skip_nan ? nans : 0);
-        for (long long k = 0; k < places; ++k) {
-            const Place place = place_of(method, static_cast<double>(n), q[k]);
-            const Key low = select_held<held>(keys, place.low), high = place.high == place.low ? low : select_held<held>(keys, place.high);
-            if (lane == 0) out[k * rows + row] = quantile<T, R>(low, high, place.part, method, skip_nan ? n == 0 : nans > 0);
-        }
-    }
-#else
     const long long lines = (rows + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * lines, end = begin + lines < rows ? begin + lines : rows;
     const int lanes = 64 / sizeof(Key), count = static_cast<int>(length);
     alignas(64) Key keys[held][lanes];
@@ -111,7 +104,7 @@ __device__ inline void select_short(const T* data, long long rows, long long len
             }
         }
     }
-#endif
 }
+#endif
 
 } // namespace quern

@@ -195,7 +195,7 @@ TEST(ElementwisePlan, OddOffsetsArePeeled) {
 
 TEST(ElementwisePlan, OperandsApartByFewBytesGoOneByOne) {
     for (const auto& [item, apart, lanes] :
-         {std::tuple{1, 1, 1}, {1, 2, 1}, {1, 4, 4}, {1, 8, 8}, {2, 4, 1}, {2, 8, 4}, {4, 8, 1}}) {
+         {std::tuple{1, 1, 1}, {1, 2, 1}, {1, 4, 1}, {1, 8, 8}, {2, 4, 1}, {2, 8, 1}, {4, 8, 1}}) {
         const auto bytes = static_cast<std::uint32_t>(item);
         Made x = dense({4096}, bytes);
         x.address += static_cast<std::uint64_t>(apart);
