@@ -73,7 +73,7 @@ void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
             layout.block = shared_block;
         layout.held = static_cast<std::uint8_t>(
             request.force_held > 0 ? request.force_held
-                                   : std::min<std::int64_t>(most_held(), request.pairs ? 12 : 20));
+                                   : std::min<std::int64_t>(most_held(), request.pairs ? 12 : 16));
         plan.tile = std::int64_t{layout.held} * layout.block;
         plan.splits = ceil_div(request.length, plan.tile);
         plan.grid = grid_for(request.rows * plan.splits, 1);

@@ -536,7 +536,7 @@ extern "C" __global__ void __launch_bounds__(QUERN_SORT_BLOCK)
     quern_sort_live(const unsigned long long* totals, const long long length, const long long passes, unsigned int* live) {
     quern::sort_live(totals, length, static_cast<int>(passes), live);
 }
-extern "C" __global__ void __launch_bounds__(QUERN_SORT_BLOCK, 2) // with more registers one block fills a multiprocessor
+extern "C" __global__ void __launch_bounds__(QUERN_SORT_BLOCK, 3) // three blocks with few registers do more than one with many
     quern_sort_pass(const QUERN_T0* in, QUERN_T0* out, QUERN_T0* spare, QUERN_T0* second, quern::SortPlace* here, quern::SortPlace* there,
                     const long long* given, long long* result, const long long length, const long long splits, const unsigned long long* totals,
                     const unsigned int* live, unsigned int* ticket, quern::SortCount* told, quern::SortCount* next, const long long shift,

@@ -38,7 +38,7 @@ TEST(SortPlan, RoadsByLengthAndSizeOfValues) {
 
 TEST(SortPlan, BlocksOfGpusHoldAsMuchAsTheirSharedMemory) {
     for (const auto& [bytes, tile] :
-         {std::pair{1, 7680}, {2, 7680}, {4, 7680}, {8, 3840}, {16, 1920}}) {
+         {std::pair{1, 6144}, {2, 6144}, {4, 6144}, {8, 3840}, {16, 1920}}) {
         const SortPlan made = plan(1, 1 << 24, static_cast<std::uint32_t>(bytes));
         EXPECT_EQ(made.tile, tile) << bytes;
         EXPECT_EQ(made.layout.held * made.layout.block, tile);
@@ -104,7 +104,7 @@ TEST(SortPlan, KeysOfFewBitsTakeFewPasses) {
 
 TEST(SortPlan, Describes) {
     EXPECT_EQ(describe(plan(1, 1 << 27)),
-              "split rows | 4 digits of 8 bits, 17477 blocks a row of 7680 elements each");
+              "split rows | 4 digits of 8 bits, 21846 blocks a row of 6144 elements each");
     EXPECT_EQ(describe(plan(7, 5000)), "whole rows | 4 digits of 8 bits, 20 values a thread");
     EXPECT_EQ(describe(plan(1000, 50)), "short rows | merged, 36 rows a block");
     EXPECT_EQ(describe(plan(9, 1 << 20, 4, Target::cpu)),

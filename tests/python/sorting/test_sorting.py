@@ -360,6 +360,6 @@ def test_a_read_only_array_is_not_sorted(device):
 
 def test_explain(device):
     text = _core._explain_sort(quern.zeros(100_000, "f4"), -1, gpu_layout=True)
-    assert "split rows | 4 digits of 8 bits, 14 blocks a row of 7680 elements each" in text
+    assert "split rows | 4 digits of 8 bits, 17 blocks a row of 6144 elements each" in text
     assert "short rows" in _core._explain_sort(quern.zeros((9, 9)), 0)
     assert "a copy in C order comes first" in _core._explain_sort(quern.zeros((9, 9)), 0)
