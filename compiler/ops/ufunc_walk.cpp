@@ -26,9 +26,12 @@ class Walk {
         case UfuncWalk::update:
             update();
             break;
+        case UfuncWalk::update_runs:
+            update_runs();
+            break;
         }
-        static constexpr std::array<std::string_view, 4> names{"reduce", "accumulate", "reduceat",
-                                                               "at"};
+        static constexpr std::array<std::string_view, 5> names{"reduce", "accumulate", "reduceat",
+                                                               "at", "at_runs"};
         const std::string name =
             join("quern_", row_.name, "_", names[static_cast<std::size_t>(form_.walk)]);
         ElementwiseText text;
@@ -115,24 +118,45 @@ class Walk {
                  "r = ", stored());
     }
 
-    // A place belongs to one thread, which makes all of its updates, in order: no two threads write
-    // the same place, and the result is that of a loop.
-    void update() {
-        inputs_ = "raw int64 at, ";
+    // target = op(target, b), with b the text of an element of what is given.
+    [[nodiscard]] std::string update_step(std::string_view b) const {
+        return join(ufunc_operand(row_, form_.out, form_.loop.types[0], "a", "target"),
+                    unary_ ? std::string()
+                           : ufunc_operand(row_, form_.in, form_.loop.types[1], "b", b),
+                    total_type(), " total = ", row_.expression, "; target = ", stored(), "; ");
+    }
+    void update_params(std::string_view places) {
+        inputs_ = places;
         if (!unary_)
             inputs_ += join("raw ", row(form_.in).name, " values, ");
-        inputs_ += "int64 count, int64 width, int64 owners";
+        inputs_ += "int64 count, int64 width";
         outputs_ = join("raw ", row(form_.out).name, " y");
-        operation_ =
-            join("const ptrdiff_t column = i % width, owner = i / width; "
-                 "for (ptrdiff_t k = 0; k < count; ++k) { const ptrdiff_t place = at[k]; "
-                 "if (place >= 0 && place % owners == owner) { ", // -1: an index out of bounds
-                 out(), "& target = y[place * width + column]; ",
-                 ufunc_operand(row_, form_.out, form_.loop.types[0], "a", "target"),
-                 unary_ ? std::string()
-                        : ufunc_operand(row_, form_.in, form_.loop.types[1], "b",
-                                        "values[k * width + column]"),
-                 total_type(), " total = ", row_.expression, "; target = ", stored(), "; } }");
+    }
+
+    // A column belongs to one thread, which makes all of its updates, in order.
+    void update() {
+        update_params("raw int64 at, ");
+        operation_ = join("for (ptrdiff_t k = 0; k < count; ++k) { const ptrdiff_t place = at[k]; "
+                          "if (place >= 0) { ", // -1: an index out of bounds
+                          out(), "& target = y[place * width + i]; ",
+                          update_step("values[k * width + i]"), "} }");
+    }
+
+    // A place belongs to the thread of its first update, which makes all of them, in order: no two
+    // threads write the same place, and the result is that of a loop. Several are read at a time.
+    void update_runs() {
+        update_params("raw int64 at, raw int64 order, ");
+        const std::string batch = "for (int slot = 0; slot < 8; ++slot) ";
+        operation_ = join(
+            "const ptrdiff_t column = i % width, first = i / width, place = at[first]; "
+            "if (place >= 0 && (first == 0 || at[first - 1] != place)) { ",
+            out(), "& result = y[place * width + column]; ", out(), " target = result; ",
+            "bool own[8] = {}; own[7] = true; ", "for (ptrdiff_t k = first; own[7]; k += 8) { ",
+            batch, "own[slot] = k + slot < count && at[k + slot] == place; ",
+            unary_ ? std::string()
+                   : join(in(), " held[8]; ", batch,
+                          "if (own[slot]) held[slot] = values[order[k + slot] * width + column]; "),
+            batch, "if (own[slot]) { ", update_step("held[slot]"), "} } result = target; }");
     }
 
     const UfuncWalkForm& form_;

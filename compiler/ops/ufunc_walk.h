@@ -9,7 +9,9 @@ enum class UfuncWalk : std::uint8_t {
     reduce,     // raw x, length[, raw mask][, initial] -> r: rows of so many elements
     accumulate, // raw x, length -> raw y: the same, every step kept
     segments,   // raw x, length, raw starts, count -> r: from a start to the next, or one element
-    update,     // raw at, raw b, count, width, owners -> raw y: y[at[k]] = op(y[at[k]], b[k])
+    update, // raw at, raw b, count, width -> raw y: y[at[k]] = op(y[at[k]], b[k]), columns apart
+    update_runs, // raw at, raw order, raw b, count, width -> raw y: likewise, with `at` sorted and
+                 // `order` where its elements stood before: each run of equal ones by itself
 };
 
 struct UfuncWalkForm {

@@ -107,6 +107,17 @@ def clip(
     return ufuncs["clip"](values, low, high, out=out, **kwargs)
 
 
+@functools.cache
+def _round_kernel(up: bool) -> ElementwiseKernel:
+    there, back = ("*", "/") if up else ("/", "*")
+    return _core.ElementwiseKernel(
+        "T x, T scale",
+        "T y",
+        f"const T scaled = x {there} scale, whole = rint(scaled); y = whole {back} scale",
+        "quern_round",
+    )
+
+
 def around(a: Any, decimals: int = 0, out: ndarray | None = None) -> ndarray:
     """`a` rounded to so many decimals, halves to even; negative ones round to tens, hundreds and so on.
 
@@ -131,15 +142,18 @@ def around(a: Any, decimals: int = 0, out: ndarray | None = None) -> ndarray:
         return rint(values, out=out)
     scale = 10.0 ** abs(decimals)
     there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    if not whole and (out is None or out.dtype == values.dtype):
+        target = empty_like(values) if out is None else out
+        return _round_kernel(decimals > 0)(values, values.dtype.type(scale), target)
     made: ndarray = ufuncs[there](values, scale)
     rint(made, out=made)
-    if whole:
-        ufuncs[back](made, scale, out=made)
-        if out is None:
-            return made.astype(values.dtype)
-        out[...] = made
-        return out
-    return ufuncs[back](made, scale, out=made if out is None else out)
+    if not whole:
+        return ufuncs[back](made, scale, out=out)
+    ufuncs[back](made, scale, out=made)
+    if out is None:
+        return made.astype(values.dtype)
+    out[...] = made
+    return out
 
 
 round = around

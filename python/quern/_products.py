@@ -13,7 +13,7 @@ from quern import _core
 from quern._core import _contract, _dot, _matmul, _tensordot
 from quern._creation import empty
 from quern._manipulation import moveaxis
-from quern._operands import operands
+from quern._operands import operands, ufuncs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -229,8 +229,10 @@ def kron(a: Any, b: Any) -> ndarray:
     a, b = operands(a, b)
     ndim = max(a.ndim, b.ndim)
     a, b = (x.reshape((1,) * (ndim - x.ndim) + x.shape) for x in (a, b))
-    labels_a, labels_b = list(range(0, 2 * ndim, 2)), list(range(1, 2 * ndim, 2))
-    pairs = _contract(a, labels_a, b, labels_b, list(range(2 * ndim)))
+    pairs: ndarray = ufuncs["multiply"](
+        a.reshape(tuple(n for m in a.shape for n in (m, 1))),
+        b.reshape(tuple(n for m in b.shape for n in (1, m))),
+    )
     return pairs.reshape(tuple(m * n for m, n in zip(a.shape, b.shape, strict=True)))
 
 

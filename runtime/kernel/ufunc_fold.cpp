@@ -7,6 +7,8 @@
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/given_output.h"
+#include "runtime/kernel/order.h"
+#include "runtime/kernel/plan_options.h"
 
 #include <algorithm>
 #include <map>
@@ -303,12 +305,19 @@ void ufunc_at(Ufunc ufunc, const Array& a, const Array& places, std::int64_t wid
     const std::int64_t count = places.size();
     if (count == 0 || width == 0)
         return;
-    // Enough threads to fill a GPU; a CPU's one thread reads the places once.
-    constexpr std::int64_t most_threads = 1 << 15;
-    const std::int64_t owners =
-        a.device().is_cpu() ? 1
-                            : std::clamp<std::int64_t>(most_threads / width, 1, a.size() / width);
-    std::vector<Argument> args{Argument::of(places)};
+    // Threads of a GPU share the places, which are sorted for that; a CPU's one thread goes along.
+    std::vector<Argument> args;
+    std::optional<SortedWithPlaces> runs;
+    ElementwiseCall each;
+    each.size = width;
+    if (plan_target(a.device()) == Target::gpu) {
+        form.walk = UfuncWalk::update_runs;
+        runs = sort_with_places(places, nullptr, {}, on_wait);
+        args = {Argument::of(runs->values), Argument::of(runs->places)};
+        each.size = width * count;
+    } else {
+        args = {Argument::of(places)};
+    }
     std::optional<Array> apart; // values that the updates would change
     if (values != nullptr && may_share_memory(a, *values)) {
         const CUstream stream = current_stream(a.device());
@@ -319,11 +328,11 @@ void ufunc_at(Ufunc ufunc, const Array& a, const Array& places, std::int64_t wid
         args.push_back(Argument::of(apart ? *apart : *values));
     args.push_back(Argument::of(Scalar::of(count)));
     args.push_back(Argument::of(Scalar::of(width)));
-    args.push_back(Argument::of(Scalar::of(owners)));
     args.push_back(Argument::of(a));
-    ElementwiseCall each;
-    each.size = width * owners;
     walk_of(form)(args, each, on_wait);
+    if (runs)
+        keep_for_graph(a.device(), current_stream(a.device()),
+                       std::make_shared<const SortedWithPlaces>(std::move(*runs)));
 }
 
 } // namespace quern

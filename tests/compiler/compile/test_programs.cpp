@@ -69,6 +69,16 @@ TEST_P(Programs, SearchesAndSets) {
     }
 }
 
+TEST_P(Programs, Masks) {
+    for (const DType dtype : {DType::boolean, DType::bfloat16, DType::float32, DType::complex128})
+        for (const int act : {0, 1, 2})
+            for (const int wide : {0, 1}) {
+                const std::pair<std::string_view, int> numbers[] = {{"QUERN_MASK_ACT", act},
+                                                                    {"QUERN_MASK_WIDE", wide}};
+                expect_compiles({"quern/mask.cuh", {&dtype, 1}, numbers});
+            }
+}
+
 TEST_P(Programs, Counts) {
     const DType types[] = {DType::uint8, DType::float64};
     const DType small[] = {DType::float16, DType::float16};

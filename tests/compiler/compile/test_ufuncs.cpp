@@ -126,8 +126,10 @@ TEST(Ufuncs, EveryWalkCompilesForGpus) {
             form.loop = loop;
             form.in = loop.types[static_cast<std::size_t>(nin - 1)];
             form.out = loop.types[static_cast<std::size_t>(nin)];
-            form.walk = UfuncWalk::update;
-            functions += function_of(ufunc_walk_spec(form), number++);
+            for (const UfuncWalk walk : {UfuncWalk::update, UfuncWalk::update_runs}) {
+                form.walk = walk;
+                functions += function_of(ufunc_walk_spec(form), number++);
+            }
             if (nin != 2 || loop.types[0] != loop.types[2])
                 continue;
             for (const UfuncWalk walk :

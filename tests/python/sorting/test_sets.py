@@ -43,6 +43,22 @@ def test_unique(device, dtype):
     check(ours, np.unique(a, return_counts=True, equal_nan=False))
 
 
+@pytest.mark.parametrize("code", ["b", "e", "f", "q", "D"])
+@pytest.mark.parametrize("most", [1, 40, 10**6])
+def test_unique_of_many(device, code, most):
+    """Runs of one value begin and end anywhere in what a block has, or there are none."""
+    random = np.random.default_rng(most)
+    for count in (1, 1024, 8193, 30_001):
+        a = random.integers(0, min(most, {"b": 127, "e": 2000}.get(code, most)), count).astype(code)
+        if code in "efD":
+            a[::7] = np.nan
+        for equal_nan in (True, False):
+            check(
+                quern.unique(quern.asarray(a), equal_nan=equal_nan),
+                np.unique(a, equal_nan=equal_nan),
+            )
+
+
 def test_unique_shapes_and_forms(device):
     a = np.random.default_rng(2).integers(0, 9, (5, 7, 3))
     ours = quern.asarray(a)

@@ -45,7 +45,24 @@ def test_every_road(device, equal, code, road, shape):
 @pytest.mark.parametrize("code", ["b", "e", "f", "d", "D"])
 def test_rows_of_every_length_on_gpus(device, equal, code):
     """A thread sorts its stretch and blocks merge them, or a block ranks digits; stretches end anywhere."""
-    lengths = [*range(1, 20), 31, 33, 63, 64, 65, 127, 161, 193, 257, 500, 641, 768, 769, 1025, 1281]
+    lengths = [
+        *range(1, 20),
+        31,
+        33,
+        63,
+        64,
+        65,
+        127,
+        161,
+        193,
+        257,
+        500,
+        641,
+        768,
+        769,
+        1025,
+        1281,
+    ]
     for length in lengths:
         a = sample((max(3, 600 // length), length), np.dtype(code), length)
         ours = quern.asarray(a)

@@ -291,6 +291,30 @@ def test_at(device, name, index):
         np.testing.assert_allclose(array.get(), host, rtol=1e-6)
 
 
+@pytest.mark.parametrize("gpu_layout", [False, True], ids=["own", "gpu"])
+@pytest.mark.parametrize("places", [1, 7, 300, 100_000])
+def test_at_of_many(device, plan_as, gpu_layout, places):
+    """Few places that are updated often, and many that hardly are; each is the result of a loop in order."""
+    random = np.random.default_rng(places)
+    at = random.integers(-places, places, 9001)
+    by = random.standard_normal((9001, 2))
+    for name, letter in (
+        ("add", "f"),
+        ("subtract", "d"),
+        ("divide", "d"),
+        ("maximum", "e"),
+        ("negative", "i"),
+    ):
+        host = sample(name, (places, 2), letter)
+        array, values = quern.asarray(host), (by + np.sign(by)).astype(letter)
+        given = () if name == "negative" else (values,)
+        with np.errstate(all="ignore"):
+            getattr(np, name).at(host, at, *given)
+        with plan_as(gpu_layout=gpu_layout):
+            getattr(quern, name).at(array, quern.asarray(at), *(quern.asarray(g) for g in given))
+        np.testing.assert_array_equal(array.get(), host)
+
+
 def test_at_with_scalars_masks_and_views(device):
     host = np.arange(12.0)
     array = quern.asarray(host)
