@@ -144,7 +144,8 @@ def around(a: Any, decimals: int = 0, out: ndarray | None = None) -> ndarray:
     there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
     if not whole and (out is None or out.dtype == values.dtype):
         target = empty_like(values) if out is None else out
-        return _round_kernel(decimals > 0)(values, values.dtype.type(scale), target)
+        _round_kernel(decimals > 0)(values, values.dtype.type(scale), target)
+        return target
     made: ndarray = ufuncs[there](values, scale)
     rint(made, out=made)
     if not whole:
