@@ -35,9 +35,15 @@ struct Places {
     }
 };
 
+#if QUERN_SORT_THREADS
+const int sort_held = QUERN_SORT_HELD, sort_block = QUERN_SORT_BLOCK, sort_warps = sort_block / 32, sort_tile = sort_held * sort_block;
+#endif
+
 } // namespace quern
 
-#if QUERN_SORT_THREADS
+#if QUERN_SORT_THREADS && QUERN_SORT_ROAD == 0
+#include "quern/sort_short_gpu.cuh"
+#elif QUERN_SORT_THREADS
 #include "quern/sort_gpu.cuh"
 #elif QUERN_SORT_ROAD == 0
 #include "quern/sort_short_cpu.cuh"
