@@ -15,6 +15,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/OptBisect.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -133,12 +134,21 @@ struct CallsOneAtATime : llvm::PassInfoMixin<CallsOneAtATime> {
 };
 
 // A small structure goes by value as a short vector: <2 x float> for complex<float>. The loop
-// vectoriser takes no loop with vectors in it, so they are taken apart first.
-llvm::ScalarizerPass apart() {
-    llvm::ScalarizerPassOptions options;
-    options.ScalarizeLoadStore = true;
-    return llvm::ScalarizerPass(options);
-}
+// vectoriser takes no loop with vectors in it, so they are taken apart first: not where a function
+// is written in vectors as wide as registers.
+struct TakeApart : llvm::PassInfoMixin<TakeApart> {
+    static llvm::PreservedAnalyses run(llvm::Function& function,
+                                       llvm::FunctionAnalysisManager& analyses) {
+        constexpr unsigned register_bits = 256;
+        for (const auto& instruction : llvm::instructions(function))
+            if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+                vector && vector->getPrimitiveSizeInBits() >= register_bits)
+                return llvm::PreservedAnalyses::all();
+        llvm::ScalarizerPassOptions options;
+        options.ScalarizeLoadStore = true;
+        return llvm::ScalarizerPass(options).run(function, analyses);
+    }
+};
 
 // What one thread does stands in every lane there: pairs for the other vectoriser are hard to find,
 // and it looks for them long. Functions that will be widened must have none.
@@ -352,7 +362,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
                 passes.addPass(ReleaseToUnroll());
                 passes.addPass(CutAtWraps());
             }
-            passes.addPass(apart());
+            passes.addPass(TakeApart());
             passes.addPass(CallsOneAtATime());
         });
     if (!quick)
