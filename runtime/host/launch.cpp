@@ -117,27 +117,44 @@ void run_waiting_blocks(const Launch& launch, const void* args) noexcept {
     }
 }
 
-// Ever longer stretches of blocks here, until the rest is known to be worth the team.
+// As many blocks as the last time, when they were worth the team, go to it at once: few and long
+// ones would wait for the first. Else ever longer stretches of blocks run here, until the rest is
+// known to be worth it.
 void run_blocks(const Launch& launch, const void* args) noexcept {
     if (launch.code->waits)
         return run_waiting_blocks(launch, args);
-    if (launch.blocks == 1 || state().team.threads() == 1)
+    ThreadTeam& team = state().team;
+    if (launch.blocks == 1 || team.threads() == 1)
         return (void)run_range(launch, *launch.code, args, 0, launch.blocks);
+    const Function& function = *launch.function;
+    const auto timed = [&](std::uint64_t first, std::uint64_t last) { // ticks of a block
+        const std::uint64_t start = __rdtsc();
+        run_range(launch, *launch.code, args, first, last);
+        return (__rdtsc() - start) / (last - first) + 1;
+    };
+    const auto share = [&](std::uint64_t done, std::uint64_t ticks) {
+        const auto part =
+            (launch.blocks - done) / (static_cast<std::uint64_t>(team.threads()) * 8);
+        const auto chunk = std::max({part, chunk_ticks / ticks, std::uint64_t{1}});
+        function.shared_blocks.store(launch.blocks, std::memory_order_relaxed);
+        team.run(done, launch.blocks, chunk, [&](std::uint64_t from, std::uint64_t to) {
+            function.block_ticks.store(timed(from, to), std::memory_order_relaxed);
+        });
+    };
+    if (function.shared_blocks.load(std::memory_order_relaxed) == launch.blocks) {
+        const auto ticks = function.block_ticks.load(std::memory_order_relaxed);
+        if (ticks * launch.blocks >= long_ticks)
+            return share(0, ticks);
+    }
     std::uint64_t done = 0;
     for (std::uint64_t step = 1; done < launch.blocks; step *= 2) {
-        const std::uint64_t last = std::min(done + step, launch.blocks), start = __rdtsc();
-        run_range(launch, *launch.code, args, done, last);
-        const std::uint64_t ticks = (__rdtsc() - start) / (last - done) + 1; // per block
+        const std::uint64_t last = std::min(done + step, launch.blocks),
+                            ticks = timed(done, last);
         done = last;
-        const std::uint64_t rest = launch.blocks - done;
-        if (rest == 0 || ticks * rest < long_ticks)
-            continue;
-        const auto share = rest / (static_cast<std::uint64_t>(state().team.threads()) * 8);
-        const auto chunk = std::max({share, chunk_ticks / ticks, std::uint64_t{1}});
-        state().team.run(done, launch.blocks, chunk, [&](std::uint64_t from, std::uint64_t to) {
-            run_range(launch, *launch.code, args, from, to);
-        });
-        return;
+        if (done < launch.blocks && ticks * (launch.blocks - done) >= long_ticks) {
+            function.block_ticks.store(ticks, std::memory_order_relaxed);
+            return share(done, ticks);
+        }
     }
 }
 

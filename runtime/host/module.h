@@ -36,6 +36,8 @@ struct Function {
     std::atomic<int> carveout{-1}; // a hint that is only remembered
     Module* module = nullptr;
     std::array<KernelCode, 2> tiers; // as compiled at first, and what took its place
+    // Of the last launch that was shared with the team: its blocks, and what one of them took.
+    mutable std::atomic<std::uint64_t> shared_blocks{0}, block_ticks{0};
 };
 
 struct Module {
