@@ -24,7 +24,7 @@ std::string emit_program(const ProgramText& program) {
     return out.take();
 }
 
-std::array<std::pair<std::string_view, int>, 7> sort_numbers(const SortLayout& layout) {
+std::array<std::pair<std::string_view, int>, 8> sort_numbers(const SortLayout& layout) {
     return {{
         {"QUERN_SORT_ROAD", static_cast<int>(layout.road)},
         {"QUERN_SORT_THREADS", layout.threads},
@@ -33,6 +33,7 @@ std::array<std::pair<std::string_view, int>, 7> sort_numbers(const SortLayout& l
         {"QUERN_SORT_DIGIT_BITS", layout.digit_bits},
         {"QUERN_SORT_HELD", layout.held},
         {"QUERN_SORT_BLOCK", layout.block},
+        {"QUERN_VECTORS", layout.vectors},
     }};
 }
 

@@ -34,7 +34,7 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     if (layout.road == SelectRoad::whole_rows && !layout.threads) {
         out.line("#define QUERN_SELECT_WHOLE_ROWS 1");
         out.line("#define QUERN_PARTITION_PAIRS 0");
-        out.line("#define QUERN_PARTITION_VECTORS ", layout.vectors ? 1 : 0);
+        out.line("#define QUERN_VECTORS ", layout.vectors ? 1 : 0);
     }
     out.line("#define QUERN_SELECT_MEAN ", static_cast<int>(QuantileMethod::median));
     out.line("#include \"quern/elementwise.cuh\"");

@@ -21,6 +21,7 @@ struct SortLayout {
     bool threads = true;         // blocks of many threads; else of one, for the CPU
     bool pairs = false;          // places travel with the values
     bool wide = false;           // counts of 64 bits
+    bool vectors = false;        // CPU: values alone are divided at pivots, vector by vector
     std::uint8_t digit_bits = 8; // of a key, for each pass
     std::uint8_t held = 1;       // values of one thread
     std::uint16_t block = 512;   // threads
@@ -40,6 +41,7 @@ struct SortRequest {
     std::int64_t rows = 1, length = 1; // each at least 1
     std::uint32_t item_bytes = 4;      // of a value
     bool pairs = false;
+    int vector_bytes = 0; // CPU: of vectors of such values whose lanes it can move
     Target target = Target::gpu;
     int processors = 1;
     int key_bits = 0;              // that differ, from the lowest; 0: all of them

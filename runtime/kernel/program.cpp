@@ -46,9 +46,9 @@ void launch_program(const ProgramText& program, std::string_view kernel,
     kernel_of(program, kernel)(args, raw, hooks);
 }
 
-bool has_avx2(const Device& device) {
+int moved_vector_bytes(const Device& device) {
     const std::string& name = device.arch().name;
-    return name.starts_with("x86-64-v3") || name.starts_with("x86-64-v4");
+    return name.starts_with("x86-64-v4") ? 64 : name.starts_with("x86-64-v3") ? 32 : 0;
 }
 
 Argument number(std::int64_t value) { return Argument::of(Scalar::of(value)); }

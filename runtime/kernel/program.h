@@ -21,8 +21,8 @@ struct ProgramLaunch {
 void launch_program(const ProgramText& program, std::string_view kernel,
                     std::span<const Argument> args, const ProgramLaunch& launch);
 
-// Is it a CPU with AVX2, whose instructions a piece may then name?
-[[nodiscard]] bool has_avx2(const Device& device);
+// Of a CPU with AVX2 or more, whose instructions a piece may then name: of its vectors. Else 0.
+[[nodiscard]] int moved_vector_bytes(const Device& device);
 
 [[nodiscard]] Argument number(std::int64_t value);
 [[nodiscard]] Argument array_or_null(const Array* array);

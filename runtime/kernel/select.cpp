@@ -67,7 +67,7 @@ SelectPlan plan_of(const Array& rows, const Array& q, const SelectCall& call) {
     request.places = q.size();
     request.item_bytes = row(rows.dtype()).bytes;
     request.target = plan_target(rows.device());
-    request.vectors = has_avx2(rows.device());
+    request.vectors = moved_vector_bytes(rows.device()) > 0;
     request.processors = rows.device().properties().multiprocessors;
     request.force_splits = call.splits;
     return plan_select(request);

@@ -7,8 +7,10 @@
 #include "runtime/kernel/program.h"
 #include "runtime/memory/copy.h"
 
+#include <bit>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace quern {
@@ -20,6 +22,8 @@ SortPlan plan_of(const Array& rows, bool pairs, const SortCall& call) {
     request.length = rows.shape()[1];
     request.item_bytes = row(rows.dtype()).bytes;
     request.pairs = pairs;
+    if (request.item_bytes >= 4 && row(rows.dtype()).kind != Kind::complex)
+        request.vector_bytes = moved_vector_bytes(rows.device());
     request.target = call.gpu_layout ? Target::gpu : rows.device().arch().target;
     request.processors = rows.device().properties().multiprocessors;
     request.key_bits = call.key_bits;
@@ -52,7 +56,9 @@ class Sort {
             plan_.layout.threads ? whole_rows_of_threads() : whole_rows();
             break;
         case SortRoad::split_rows:
-            plan_.layout.threads ? split_rows_of_threads() : split_rows();
+            plan_.layout.threads   ? split_rows_of_threads()
+            : plan_.layout.vectors ? merged_rows()
+                                   : split_rows();
             break;
         }
         if (!made_.empty())
@@ -128,6 +134,25 @@ class Sort {
                                  number(length()), number(plan_.rows_per_block)}});
     }
 
+    // Parts are sorted, and then merged, there and back, so that the last result is where it is
+    // wanted.
+    void merged_rows() {
+        const Array& spare = *room_for_values();
+        const Array &here = std::bit_width(static_cast<std::uint64_t>(plan_.splits - 1)) % 2 == 0
+                                ? *values_
+                                : spare,
+                    &there = &here == &spare ? *values_ : spare;
+        run("quern_sort_part",
+            {Argument::of(rows_), Argument::of(here), Argument::of(there), number(length()),
+             number(plan_.splits), number(plan_.tile)});
+        const Array *from = &here, *to = &there;
+        for (std::int64_t width = plan_.tile; width < length(); width *= 2) {
+            run("quern_sort_merge",
+                {Argument::of(*from), Argument::of(*to), number(length()), number(plan_.splits),
+                 number(plan_.tile), number(width)});
+            std::swap(from, to);
+        }
+    }
     void split_rows() {
         const Array& counts =
             *room(DType::uint64, (count() * plan_.splits) << plan_.layout.digit_bits);
@@ -202,7 +227,7 @@ class Sort {
     const SortCall& call_;
     Device& device_;
     SortPlan plan_;
-    std::array<std::pair<std::string_view, int>, 7> numbers_;
+    std::array<std::pair<std::string_view, int>, 8> numbers_;
     DType type_;
     ProgramLaunch launch_;
     std::deque<Array> made_;

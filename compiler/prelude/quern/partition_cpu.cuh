@@ -1,30 +1,9 @@
 // A row is divided at pivots, by one thread, until every wanted place has the value that a sort would put there.
-// QUERN_PARTITION_PAIRS: the places of values travel with them. QUERN_PARTITION_VECTORS: the CPU has AVX2.
+// QUERN_PARTITION_PAIRS: the places of values travel with them.
 #pragma once
-#include "quern/sort_key.cuh"
-#if QUERN_PARTITION_VECTORS
-#include "quern/pack_cpu.cuh"
-#endif
+#include "quern/divide_cpu.cuh"
 
 namespace quern {
-
-template <class T> struct PartItems {
-    T* values;
-    unsigned int* places;
-};
-
-// What goes to the front: what comes before a pivot, and what is equal to it, or whatever is no NaN.
-enum PartFront { part_less, part_upto, part_numbers };
-
-template <class T> struct HasVectors { static const bool value = false; };
-#if QUERN_PARTITION_VECTORS
-template <> struct HasVectors<int> { static const bool value = true; };
-template <> struct HasVectors<unsigned int> { static const bool value = true; };
-template <> struct HasVectors<long long> { static const bool value = true; };
-template <> struct HasVectors<unsigned long long> { static const bool value = true; };
-template <> struct HasVectors<float> { static const bool value = true; };
-template <> struct HasVectors<double> { static const bool value = true; };
-#endif
 
 template <class T> struct Partition {
     typedef typename SortKey<T>::Key Key;
@@ -32,61 +11,10 @@ template <class T> struct Partition {
     static const int few = 64;
     Items here, there; // both as long as the row; all ends `here`
 
-    // The values of [begin, end) that belong in front to the front of the same part of `to`, the others behind them; where those
-    // begin. Without places a value's place is where it stands.
     template <PartFront front>
-    static __device__ __noinline__ long long divide(const Items& from, const Items& to, long long begin, long long end, const T& pivot) {
-        long long low = begin, high = end, k = begin;
-        const T* const values = from.values;
-        T* const moved = to.values;
-#if QUERN_PARTITION_VECTORS
-        if constexpr (HasVectors<T>::value) {
-            typedef Vector<T> V;
-            const int lanes = V::lanes;
-            const auto limit = V::all(pivot).v;
-#if QUERN_PARTITION_PAIRS
-            typedef unsigned int Places __attribute__((vector_size(4 * lanes)));
-            Places standing;
-            for (int lane = 0; lane < lanes; ++lane) standing[lane] = static_cast<unsigned int>(begin) + lane;
-#endif
-            for (; k + 2 * lanes <= end; k += lanes) { // both stores fit between what is there and what is left
-                const V next = V::load(values + k);
-                const unsigned int mask = V::mask_of(front == part_less ? next.v < limit : front == part_upto ? next.v <= limit : next.v == next.v);
-                const V packed = next.packed(mask);
-                packed.store(moved + low);
-                packed.store(moved + high - lanes);
-#if QUERN_PARTITION_PAIRS
-                PackInts places = {};
-                if (from.places)
-                    memcpy(&places, from.places + k, sizeof standing);
-                else
-                    memcpy(&places, &standing, sizeof standing);
-                standing += lanes;
-                places = quern::packed<lanes, 1>(places, mask);
-                memcpy(to.places + low, &places, sizeof standing);
-                memcpy(to.places + high - lanes, &places, sizeof standing);
-#endif
-                const int chosen = __popc(mask);
-                low += chosen;
-                high -= lanes - chosen;
-            }
-        }
-#endif
-        const Key limit = SortKey<T>::of(pivot);
-        for (; k < end; ++k) {
-            const T next = values[k];
-            const Key key = SortKey<T>::of(next);
-            const bool chosen = front == part_upto ? !(limit < key) : key < limit;
-            moved[low] = moved[high - 1] = next;
-#if QUERN_PARTITION_PAIRS
-            to.places[low] = to.places[high - 1] = from.places ? from.places[k] : static_cast<unsigned int>(k);
-#endif
-            low += chosen;
-            high -= !chosen;
-        }
-        return low;
+    static __device__ inline long long divide(const Items& from, const Items& to, long long begin, long long end, const T& pivot) {
+        return divide_part<front, QUERN_PARTITION_PAIRS != 0>(from, to, begin, end, pivot);
     }
-
     __device__ inline void finish(const Items& from, long long begin, long long end) const {
         if (from.values == here.values) return;
         for (long long k = begin; k < end; ++k) here.values[k] = from.values[k];

@@ -1,5 +1,9 @@
 // Sorts of longer rows by blocks of one thread.
 #pragma once
+#include "quern/exchange_cpu.cuh"
+#if QUERN_VECTORS
+#include "quern/sort_vectors_cpu.cuh"
+#endif
 
 namespace quern {
 
@@ -87,9 +91,6 @@ template <class T> __device__ inline bool spread(const T& least, const T& most, 
     made.scale = (static_cast<T>(cells) - static_cast<T>(1.25)) / (most - least);
     return made.scale > 0 && made.scale - made.scale == 0; // neither the range nor the scale is infinite
 }
-
-// Loops that would gain nothing from vectors or turns side by side, but take long to compile.
-#define QUERN_PLAIN_LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 
 template <class T, bool as_keys> struct RowSort {
     typedef Moved<T, as_keys> Move;
@@ -316,13 +317,17 @@ template <class T> __device__ inline bool write_counted(const T*, T*, T*, long l
 template <class T> __device__ inline bool count_values(const T* in, T* out, T* room, long long length) {
     typedef typename Ordered<T>::Key Key;
     Key least = Ordered<T>::key(in[0]), most = least;
-    for (long long k = 1; k < length; ++k) {
-        const Key key = Ordered<T>::key(in[k]);
-        least = key < least ? key : least;
-        most = most < key ? key : most;
-    }
+    const auto look = [&](long long begin, long long end) { // are there few? 0: all that 64 bits have
+        for (long long k = begin; k < end; ++k) {
+            const Key key = Ordered<T>::key(in[k]);
+            least = key < least ? key : least;
+            most = most < key ? key : most;
+        }
+        const unsigned long long range = static_cast<unsigned long long>(most - least) + 1;
+        return range != 0 && range <= static_cast<unsigned long long>(length) / 8;
+    };
+    if (!look(0, length < 64 ? length : 64) || !look(0, length)) return false;
     const unsigned long long range = static_cast<unsigned long long>(most - least) + 1;
-    if (range == 0 || range > static_cast<unsigned long long>(length) / 8) return false; // 0: all that 64 bits have
     const int most_apart = 256, tables = 4;
     SortCount apart[tables][most_apart];
     const unsigned long long past = (0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount);
@@ -369,6 +374,9 @@ __device__ inline void sort_rows(const T* in, T* out, T* spare, T* second, SortP
         if (write_counted(in + at, out + at, spare + own, length)) continue;
 #endif
         T* const values = out ? out + at : second + own;
+#if QUERN_VECTORS
+        VectorSort<T>{values, spare + own}.sort(in + at, 0, length);
+#else
         const long long* const own_given = given ? given + at : nullptr;
         long long* const own_result = result ? result + at : nullptr;
         const auto run = [&](auto moves_keys) {
@@ -383,7 +391,54 @@ __device__ inline void sort_rows(const T* in, T* out, T* spare, T* second, SortP
             return true;
         };
         if (!run(MovesKeys<T>())) run(MovesKeys<void>());
+#endif
     }
+}
+
+#elif QUERN_VECTORS
+
+// Blocks sort their parts of a row, each of which is `chunk` long, and merge them, two runs at a time.
+template <class T> __device__ inline void sort_part(const T* in, T* here, T* there, long long length, long long splits, long long chunk) {
+    const long long row = blockIdx.x / splits, begin = (blockIdx.x - row * splits) * chunk, end = begin + chunk < length ? begin + chunk : length;
+    VectorSort<T>{here + row * length, there + row * length}.sort(in + row * length, begin, end);
+}
+// A block's part of the result. Runs of `width` are in order; of equal values those of the first run come first.
+template <class T>
+__device__ inline void sort_merge(const T* in, T* out, long long length, long long splits, long long chunk, long long width) {
+    const long long row = blockIdx.x / splits, begin = (blockIdx.x - row * splits) * chunk, base = begin / (2 * width) * (2 * width),
+                    part = begin + chunk < length ? chunk : length - begin, middle = base + width < length ? base + width : length,
+                    last = middle + width < length ? middle + width : length;
+    const T *const one = in + row * length + base, *const other = in + row * length + middle;
+    const long long ones = middle - base, others = last - middle, before = begin - base; // all that come before this part
+    long long a = before > others ? before - others : 0, most = before < ones ? before : ones;
+    while (a < most) {
+        const long long half = (a + most) / 2;
+        if (sorts_before(other[before - 1 - half], one[half]))
+            most = half;
+        else
+            a = half + 1;
+    }
+    long long b = before - a, k = 0;
+    T* const to = out + row * length + begin;
+    while (k < part && a < ones && b < others) {
+        long long sure = part - k < ones - a ? part - k : ones - a; // that neither run ends within
+        sure = sure < others - b ? sure : others - b;
+        for (const long long stop = k + sure; k < stop; ++k) {
+            // by bits, for nobody foresees which it is
+            typedef typename Ordered<T>::Key Bits;
+            const T first = one[a], second = other[b];
+            const int turn = (second < first) | ((first != first) & (second == second));
+            Bits taken, other_bits;
+            memcpy(&taken, &first, sizeof taken);
+            memcpy(&other_bits, &second, sizeof taken);
+            taken ^= (taken ^ other_bits) & static_cast<Bits>(-turn);
+            memcpy(to + k, &taken, sizeof taken);
+            b += turn;
+            a += 1 - turn;
+        }
+    }
+    for (; k < part && a < ones; ++k, ++a) to[k] = one[a];
+    for (; k < part; ++k, ++b) to[k] = other[b];
 }
 
 #else
@@ -439,6 +494,15 @@ extern "C" __global__ void quern_sort_rows(const QUERN_T0* in, QUERN_T0* out, QU
                                            quern::SortPlace* there, const long long* given, long long* result, const long long rows,
                                            const long long length, const long long rows_per_block) {
     quern::sort_rows(in, out, spare, second, here, there, given, result, rows, length, rows_per_block);
+}
+#elif QUERN_VECTORS
+extern "C" __global__ void quern_sort_part(const QUERN_T0* in, QUERN_T0* here, QUERN_T0* there, const long long length, const long long splits,
+                                           const long long chunk) {
+    quern::sort_part(in, here, there, length, splits, chunk);
+}
+extern "C" __global__ void quern_sort_merge(const QUERN_T0* in, QUERN_T0* out, const long long length, const long long splits, const long long chunk,
+                                            const long long width) {
+    quern::sort_merge(in, out, length, splits, chunk, width);
 }
 #else
 extern "C" __global__ void quern_sort_count(const QUERN_T0* in, const long long length, const long long splits, const long long chunk,

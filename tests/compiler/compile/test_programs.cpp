@@ -51,8 +51,14 @@ TEST_P(Programs, SortsOfEveryRoad) {
             request.item_bytes = row(dtype).bytes;
             request.pairs = which++ % 2 == 0;
             request.target = on_cpu ? Target::cpu : Target::gpu;
+            request.processors = 4;
             const auto numbers = sort_numbers(plan_sort(request).layout);
             expect_compiles({"quern/sort.cuh", {&dtype, 1}, numbers});
+            if (on_cpu && dtype != DType::complex128 && request.item_bytes >= 4) {
+                request.vector_bytes = 32;
+                const auto with_vectors = sort_numbers(plan_sort(request).layout);
+                expect_compiles({"quern/sort.cuh", {&dtype, 1}, with_vectors});
+            }
         }
 }
 
@@ -98,7 +104,8 @@ TEST_P(Programs, PartitionsAndTables) {
         GTEST_SKIP() << "programs of the CPU";
     for (const DType dtype : {DType::uint8, DType::float16, DType::int64}) {
         for (const int pairs : {0, 1}) {
-            const std::pair<std::string_view, int> numbers[] = {{"QUERN_PARTITION_PAIRS", pairs}};
+            const std::pair<std::string_view, int> numbers[] = {{"QUERN_PARTITION_PAIRS", pairs},
+                                                                {"QUERN_VECTORS", 0}};
             expect_compiles({"quern/partition.cuh", {&dtype, 1}, numbers});
         }
         if (dtype != DType::float16)
@@ -109,8 +116,9 @@ TEST_P(Programs, PartitionsAndTables) {
 // A kernel may bring any of the prelude's files together: no name may stand twice.
 TEST_P(Programs, EveryFileBesideTheOthers) {
     constexpr std::string_view programs[] = {
-        "count",    "partition", "search",         "sets",           "sort",
-        "sort_cpu", "sort_gpu",  "sort_short_cpu", "sort_short_gpu", "table"};
+        "count",          "partition",        "search",   "sets",
+        "sort",           "sort_cpu",         "sort_gpu", "sort_short_cpu",
+        "sort_short_gpu", "sort_vectors_cpu", "table"};
     const auto include = [](std::string_view name) { return join("#include \"", name, "\"\n"); };
     std::string all;
     for (const std::string_view name : {"elementwise", "half", "bfloat16", "complex", "reduce"})

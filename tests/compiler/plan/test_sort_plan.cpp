@@ -94,6 +94,35 @@ TEST(SortPlan, BlocksOfTheCpuShareARowWhereThereAreEnoughForItsDigits) {
     EXPECT_EQ(plan(1, 1 << 20, 8, Target::cpu).layout.road, SortRoad::split_rows);
 }
 
+TEST(SortPlan, VectorsOfTheCpuDivideRowsAndMergeParts) {
+    SortRequest request;
+    request.target = Target::cpu;
+    request.vector_bytes = 32;
+    request.processors = 4;
+    const auto made = [&](std::int64_t rows, std::int64_t length) {
+        request.rows = rows;
+        request.length = length;
+        return plan_sort(request);
+    };
+    EXPECT_EQ(made(16, 256).layout.road, SortRoad::short_rows); // as many as lanes
+    EXPECT_EQ(made(15, 256).layout.road, SortRoad::whole_rows);
+    EXPECT_EQ(made(16, 257).layout.road, SortRoad::whole_rows);
+    EXPECT_EQ(made(1, 1 << 20).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(made(1, 1 << 20).splits, 4);
+    EXPECT_EQ(describe(made(1, 1 << 20)),
+              "split rows | merged, 4 blocks a row of 262144 elements each");
+    EXPECT_EQ(describe(made(1, 1 << 14)), "whole rows | divided at pivots, 1 row a block");
+    EXPECT_TRUE(made(4, 1 << 20).layout.vectors);
+    request.item_bytes = 8;
+    EXPECT_FALSE(made(4, 1 << 20).layout.vectors); // digits are quicker
+    EXPECT_TRUE(made(4, 1 << 18).layout.vectors);
+    EXPECT_TRUE(made(1, 1 << 20).layout.vectors);
+    request.vector_bytes = 64;
+    EXPECT_FALSE(made(4, 1 << 18).layout.vectors);
+    request.pairs = true;
+    EXPECT_FALSE(made(1, 1 << 14).layout.vectors);
+}
+
 TEST(SortPlan, KeysOfFewBitsTakeFewPasses) {
     SortRequest request;
     request.length = 1 << 20;

@@ -103,6 +103,45 @@ def test_bytes_are_written_anew_on_gpus(device, equal, code, shape):
         equal(_core._sort(quern.asarray(a), -1, gpu_layout=True, road=2), np.sort(a))
 
 
+def patterns(length, dtype):
+    """Rows that divide badly: alike, in order, the other way round, few values, the greatest ones, with all that floats have."""
+    random = np.random.default_rng(length)
+    mixed = sample((length,), dtype, length)
+    most = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+    yield np.full(length, 7, dtype)
+    yield np.arange(length).astype(dtype)
+    yield np.arange(length)[::-1].astype(dtype)
+    yield random.integers(0, 3, length).astype(dtype)
+    yield np.where(random.random(length) < 0.5, most, mixed).astype(dtype)
+    yield mixed
+    if dtype.kind == "f":
+        yield np.full(length, np.nan, dtype)
+        yield np.where(random.random(length) < 0.5, 0.0, -0.0).astype(dtype)
+        yield random.standard_normal(length).astype(dtype)
+
+
+@pytest.mark.parametrize("code", ["i", "I", "l", "L", "f", "d"])
+def test_rows_that_the_cpu_divides_at_pivots(device, equal, code):
+    if not device.is_cpu:
+        pytest.skip("roads of the CPU's")
+    lengths = [1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 257, 1500, 9000]
+    for length in lengths:
+        for a in patterns(length, np.dtype(code)):
+            ours = quern.asarray(a[None])
+            equal(_core._sort(ours, -1, road=1), in_order(a)[None])
+            equal(quern.sort(ours), in_order(a)[None])
+            equal(_core._sort(ours, -1, road=2), in_order(a)[None])
+
+
+def test_parts_of_rows_are_merged_where_they_lie(device, equal):
+    """In place, by as many threads as there are: runs of every number, none of them whole."""
+    for length in (70_000, 131_073, 400_001):
+        for a in patterns(length, np.dtype("f")):
+            ours = quern.asarray(a)
+            ours.sort()
+            equal(ours, in_order(a))
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1, None])
 def test_axes_and_layouts(device, equal, layout, axis):
     a = layout(sample((37, 45), np.dtype("f4"), 3))
