@@ -92,9 +92,9 @@ void plan_for_cpu(const SortRequest& request, SortPlan& plan) {
         request.rows >= request.processors ? 1 : ceil_div(request.processors, request.rows);
     const std::int64_t splits = std::min(free_blocks, request.length / worth_a_block),
                        digits = wide_digits ? 3 : request.item_bytes;
-    // Digits of long rows cost memory what vectors cost registers: measured on a Zen 3 for vectors of
-    // 32 bytes; with AVX-512 digits are as quick as vectors at a million.
-    const std::int64_t divided = request.vector_bytes == 0  ? 0
+    // Digits of long rows cost memory what vectors cost registers: measured on a Zen 3 for vectors
+    // of 32 bytes; with AVX-512 digits are as quick as vectors at a million.
+    const std::int64_t divided = request.vector_bytes == 0   ? 0
                                  : request.vector_bytes > 32 ? 1 << 16
                                  : request.item_bytes > 4    ? 1 << 18
                                                              : request.length;
@@ -156,8 +156,8 @@ std::string describe(const SortPlan& plan) {
                    ? join("whole rows | ", digits, ", ", int{layout.held}, " values a thread")
                    : join("whole rows | ",
                           layout.vectors ? "divided at pivots, " : "from the leading digits down, ",
-                          plan.rows_per_block,
-                          plan.rows_per_block == 1 ? " row" : " rows", " a block");
+                          plan.rows_per_block, plan.rows_per_block == 1 ? " row" : " rows",
+                          " a block");
     case SortRoad::split_rows:
         break;
     }

@@ -318,6 +318,7 @@ void bind_array_indexing(py::module_& module, py::handle type) {
     module.def("take_along_axis", &take_along_axis);
     module.def("put_along_axis", &put_along_axis);
     module.def("choose", &choose);
+    module.def("argwhere", [](const Array& a) { return finished(argwhere(a, drop_gil)); });
     module.def("flatnonzero", [](const Array& a) { return finished(flat_nonzero(a, drop_gil)); });
     module.def("put_where", [](const Array& a, const Array& mask, const py::object& value) {
         std::optional<Array> kept;

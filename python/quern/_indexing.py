@@ -175,15 +175,7 @@ def argwhere(a: ndarray) -> ndarray:
     Shapes: (count, a.ndim).
     Source: NumPy, `numpy.argwhere`.
     """
-    a = asarray(a)
-    places = _core.flatnonzero(a)
-    if a.ndim == 1:
-        return places[:, None]
-    result = empty((places.size, a.ndim), np.int64, device=a.device)
-    if places.size:
-        for k, column in enumerate(_core.unravel(places, a.shape)):
-            result[:, k] = column
-    return result
+    return _core.argwhere(asarray(a))
 
 
 def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:

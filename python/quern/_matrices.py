@@ -99,7 +99,7 @@ def tri(
 @functools.cache
 def _triangle_kernel() -> ElementwiseKernel:
     return _core.ElementwiseKernel(
-        "T x, int64 row, int64 column, int64 k, bool upper",
+        "T x, I row, I column, I k, bool upper",
         "T y",
         "y = (upper ? column - row >= k : column - row <= k) ? x : T(0)",
         "quern_triangle",
@@ -111,8 +111,12 @@ def _triangle(m: object, k: int, upper: bool) -> ndarray:
     if matrix.ndim == 0:
         raise ValueError("tril and triu need at least one axis")
     rows, columns = matrix.shape[-2:] if matrix.ndim > 1 else (matrix.size, matrix.size)
-    down, across = arange(rows, device=matrix.device), arange(columns, device=matrix.device)
-    made: ndarray = _triangle_kernel()(matrix, down[:, None], across, k, upper)
+    # Elements read their row and column beside what they are: in few bytes.
+    index = np.dtype(np.int32 if max(rows, columns) < 1 << 30 else np.int64)
+    down = arange(rows, dtype=index, device=matrix.device)[:, None]
+    across = arange(columns, dtype=index, device=matrix.device)
+    k = index.type(max(-rows - 1, min(operator.index(k), columns + 1)))
+    made: ndarray = _triangle_kernel()(matrix, down, across, k, upper)
     return made
 
 

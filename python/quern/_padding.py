@@ -216,11 +216,27 @@ def pad(array: object, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
                 raise ValueError(
                     f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
                 )
+    if mode == "constant":
+        values = {value for pair in _pairs(options["constant_values"], a.ndim) for value in pair}
+        if len(values) == 1 and _borders_cost_more(padded):
+            padded[...] = values.pop()
+            padded[tuple(inner)] = a
+            return padded
     padded[tuple(inner)] = a
     for axis, work in enumerate(_works(mode, options, a.ndim)):
         if any(widths[axis]) and padded.size:
             work(_Line(padded, inner, axis))
     return padded
+
+
+def _borders_cost_more(padded: ndarray) -> bool:
+    """Is all of it written sooner than its borders? Those of short lines are written by parts of what memory moves,
+    and those of a small array are little to do for so many launches."""
+    if padded.ndim == 0:
+        return False
+    line = padded.shape[0 if padded.flags.fnc else -1] * padded.dtype.itemsize
+    small = 1 << 14 if padded.device.is_cpu else 1 << 24
+    return line <= 512 or padded.nbytes <= small
 
 
 def _edge(line: _Line) -> None:

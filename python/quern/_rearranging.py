@@ -234,10 +234,24 @@ def rot90(m: object, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
     )
 
 
+@functools.cache
+def _roll_kernel() -> ElementwiseKernel:
+    return _core.ElementwiseKernel(
+        "raw T x, I lead, I line",
+        "T y",
+        """
+        const I at = i;
+        y = x[at % line < lead ? at + (line - lead) : at - lead];
+        """,
+        "quern_roll",
+    )
+
+
 def roll(a: object, shift: Any, axis: Any = None) -> ndarray:
     """A copy with elements moved by `shift` along the axes; those that leave at one end come in at the other.
 
-    By default over all elements in C order. Every axis that moves doubles the number of copies (two for one axis).
+    By default over all elements in C order. Every axis that moves doubles the number of copies (two for one axis);
+    a GPU moves short lines along one axis by one kernel.
     Raises: ValueError for shifts and axes that do not go together; AxisError.
     Source: NumPy, `numpy.roll`.
     """
@@ -257,6 +271,16 @@ def roll(a: object, shift: Any, axis: Any = None) -> ndarray:
     result = _core.empty_like(source)
     if result.size == 0:
         return result
+    moving = [along for along, extent in enumerate(source.shape) if totals[along] % extent]
+    if len(moving) == 1 and source.flags.c_contiguous and not source.device.is_cpu:
+        along = moving[0]
+        inner = math.prod(source.shape[along + 1 :])
+        line = source.shape[along] * inner
+        if line * source.dtype.itemsize <= 256:  # copies of its parts would move parts of sectors
+            lead = totals[along] % source.shape[along] * inner
+            index = np.uint32 if source.size < 1 << 32 else np.uint64
+            _roll_kernel()(source, index(lead), index(line), result)
+            return result
     moves: list[list[tuple[slice, slice]]] = []
     for along, extent in enumerate(source.shape):
         by = totals[along] % extent

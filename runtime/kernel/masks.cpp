@@ -44,6 +44,17 @@ ElementwiseKernel& unravel_kernel(int axes) {
     return *kernel;
 }
 
+std::vector<Argument> unravel_args(const Array& places, const Dims& shape) {
+    if (shape.size() > most_unravelled_axes)
+        throw Error(ErrorKind::not_implemented,
+                    join("positions in an array of ", shape.size(),
+                         " axes are not supported: at most ", most_unravelled_axes));
+    std::vector<Argument> args{Argument::of(places)};
+    for (const std::int64_t extent : shape)
+        args.push_back(Argument::of(Scalar::of(extent)));
+    return args;
+}
+
 bool by_tiles(const Array& mask) { return plan_target(mask.device()) == Target::gpu; }
 
 Array in_c_order(const Array& array, DType dtype) {
@@ -127,17 +138,9 @@ Array flat_nonzero(const Array& array, void (*on_wait)(bool)) {
 }
 
 std::vector<Array> unravel(const Array& places, const Dims& shape, void (*on_wait)(bool)) {
-    const int ndim = shape.size();
-    if (ndim == 0)
+    if (shape.size() == 0)
         return {};
-    if (ndim > most_unravelled_axes)
-        throw Error(ErrorKind::not_implemented,
-                    join("positions in an array of ", ndim, " axes are not supported: at most ",
-                         most_unravelled_axes));
-    std::vector<Argument> args{Argument::of(places)};
-    for (const std::int64_t extent : shape)
-        args.push_back(Argument::of(Scalar::of(extent)));
-    return unravel_kernel(ndim)(args, {}, on_wait);
+    return unravel_kernel(shape.size())(unravel_args(places, shape), {}, on_wait);
 }
 
 std::vector<Array> nonzero(const Array& array, void (*on_wait)(bool)) {
@@ -145,6 +148,28 @@ std::vector<Array> nonzero(const Array& array, void (*on_wait)(bool)) {
     if (array.ndim() == 1)
         return {std::move(places)};
     return unravel(places, array.shape(), on_wait);
+}
+
+Array argwhere(const Array& array, void (*on_wait)(bool)) {
+    const Array places = flat_nonzero(array, on_wait);
+    const std::int64_t axes = array.ndim(), count = places.size(), item = bytes_of(DType::int64);
+    if (axes == 1)
+        return Array(places.buffer(), places.address(), DType::int64, Dims{count, 1},
+                     Dims{item, item});
+    Array made = Array::empty(array.device(), DType::int64, Dims{count, axes},
+                              current_stream(array.device()));
+    if (made.size() == 0)
+        return made;
+    std::vector<Argument> args = unravel_args(places, array.shape());
+    std::vector<Array> columns;
+    columns.reserve(static_cast<std::size_t>(axes)); // arguments point to them
+    for (std::int64_t k = 0; k < axes; ++k) {
+        columns.emplace_back(made.buffer(), made.address() + static_cast<std::uint64_t>(k * item),
+                             DType::int64, Dims{count}, Dims{axes * item});
+        args.push_back(Argument::of(columns.back()));
+    }
+    unravel_kernel(array.ndim())(args, {}, on_wait);
+    return made;
 }
 
 Array pick(const Array& array, const Array& mask, void (*on_wait)(bool)) {

@@ -11,6 +11,8 @@ namespace quern {
 // order; none for an array without axes. Waits for the count.
 [[nodiscard]] std::vector<Array> nonzero(const Array& array,
                                          void (*on_wait)(bool entering) = nullptr);
+// The same as rows of an array: an element's indices side by side.
+[[nodiscard]] Array argwhere(const Array& array, void (*on_wait)(bool entering) = nullptr);
 // The same as positions in C order.
 [[nodiscard]] Array flat_nonzero(const Array& array, void (*on_wait)(bool entering) = nullptr);
 // int64 positions in C order of an array of `shape`, as an index for each axis.

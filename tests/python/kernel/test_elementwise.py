@@ -347,7 +347,9 @@ def test_elements_that_a_body_leaves(device: quern.Device, kind: str) -> None:
     """What is not assigned keeps its value: in kernels of one's own, ufuncs with `where`, copyto and by masks."""
     random = np.random.default_rng(5)
     some = ElementwiseKernel("bool m, T x, T z", "T y", "if (m) y = x; else if (x == z) y = T(1)")
-    twice = ElementwiseKernel("bool m, T x", "T y, int32 seen", "seen += m; if (m) { y = x; y += x; }")
+    twice = ElementwiseKernel(
+        "bool m, T x", "T y, int32 seen", "seen += m; if (m) { y = x; y += x; }"
+    )
     for shape in ((1,), (37,), (1000,), (33, 65)):
         m = random.random(shape) < 0.4
         x, y, z = (random.integers(0, 4, shape).astype(kind) for _ in range(3))

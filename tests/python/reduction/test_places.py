@@ -9,7 +9,18 @@ import pytest
 
 import quern
 
-DTYPES = ["int8", "uint8", "int16", "int32", "uint32", "uint64", "float16", "float32", "float64", "complex64"]
+DTYPES = [
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+]
 LENGTHS = [1, 63, 64, 65, 1000, 1023, 4096, 5001, 40_000]
 
 

@@ -56,7 +56,13 @@ def test_written_in_place(device: quern.Device, dtype: str, step: int) -> None:
 def test_rows_and_columns(device: quern.Device) -> None:
     image = np.random.default_rng(4).integers(0, 256, (67, 45, 3)).astype(np.uint8)
     ours = quern.asarray(image)
-    for index in (np.s_[..., 0], np.s_[:, ::2, 1], np.s_[::-1, :, 2], np.s_[:, ::-1], np.s_[::2, ::4]):
+    for index in (
+        np.s_[..., 0],
+        np.s_[:, ::2, 1],
+        np.s_[::-1, :, 2],
+        np.s_[:, ::-1],
+        np.s_[::2, ::4],
+    ):
         x, y = image[index], ours[index]
         np.testing.assert_array_equal((y // 3 + y).get(), x // 3 + x)
         np.testing.assert_array_equal(y.astype("float32").get(), x.astype("float32"))
