@@ -235,14 +235,11 @@ def rot90(m: object, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
 
 
 @functools.cache
-def _roll_kernel() -> ElementwiseKernel:
+def _roll_kernel(index: str) -> ElementwiseKernel:
     return _core.ElementwiseKernel(
-        "raw T x, I lead, I line",
+        f"raw T x, {index} lead, {index} line",
         "T y",
-        """
-        const I at = i;
-        y = x[at % line < lead ? at + (line - lead) : at - lead];
-        """,
+        f"const {index} at = i; y = x[at % line < lead ? at + (line - lead) : at - lead];",
         "quern_roll",
     )
 
@@ -278,8 +275,8 @@ def roll(a: object, shift: Any, axis: Any = None) -> ndarray:
         line = source.shape[along] * inner
         if line * source.dtype.itemsize <= 256:  # copies of its parts would move parts of sectors
             lead = totals[along] % source.shape[along] * inner
-            index = np.uint32 if source.size < 1 << 32 else np.uint64
-            _roll_kernel()(source, index(lead), index(line), result)
+            kernel = _roll_kernel("uint32" if source.size < 1 << 32 else "uint64")
+            kernel(source, lead, line, result)
             return result
     moves: list[list[tuple[slice, slice]]] = []
     for along, extent in enumerate(source.shape):
