@@ -73,7 +73,7 @@ std::optional<DType> find_by_kind(char kind, py::ssize_t bytes) {
     std::string cure =
         "quern has bool, (u)int8 to 64, float16, bfloat16, float32, float64, complex64, complex128";
     if (!is_native(dtype))
-        cure = "arrays on a device have this machine's byte order: dtype.newbyteorder('=')";
+        cure = "arrays on a device have this machine's byte-order: dtype.newbyteorder('=')";
     else if (kind == 'O')
         cure = "an array of Python objects stays on the host: give a numeric dtype, as in "
                "quern.asarray(x, dtype=float)";
@@ -188,7 +188,8 @@ Dims to_dims(py::handle object, const char* what) {
         }
     } else if (!is_sequence) {
         throw TypeError(join(what, " must be an int or a sequence of ints, not ",
-                             Py_TYPE(object.ptr())->tp_name));
+                             Py_TYPE(object.ptr())->tp_name,
+                             object.is_none() ? ". Use () for no axes" : ""));
     }
     const auto sequence = py::reinterpret_borrow<py::sequence>(object);
     if (sequence.size() > max_ndim)
