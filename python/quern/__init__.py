@@ -6,6 +6,7 @@ thread and touches no driver.
 
 from __future__ import annotations
 
+import importlib as _importlib
 from typing import TYPE_CHECKING, Any
 
 from numpy import (
@@ -173,7 +174,7 @@ from quern._files import (
     savez,
     savez_compressed,
 )
-from quern._flat import flatiter
+from quern._flat import flatiter, ndenumerate
 from quern._fuse import fuse
 from quern._grids import c_, fromfunction, geomspace, logspace, meshgrid, mgrid, ogrid, r_
 from quern._histograms import (
@@ -497,6 +498,7 @@ __all__ = [
     "float32",
     "float64",
     "floating",
+    "fromDlpack",
     "from_dlpack",
     "full",
     "full_like",
@@ -559,6 +561,7 @@ __all__ = [
     "nanvar",
     "ndarray",
     "ndim",
+    "ndenumerate",
     "ndindex",
     "newaxis",
     "number",
@@ -748,6 +751,7 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
+    "testing",
     "tile",
     "trim_zeros",
     "bartlett",
@@ -799,6 +803,7 @@ __all__ = [
 ]
 
 from_dlpack = _core.from_dlpack
+fromDlpack = _core.fromDlpack
 is_available = cuda.is_available
 synchronize = cuda.synchronize
 
@@ -822,4 +827,6 @@ def __getattr__(name: str) -> Any:
         import ml_dtypes
 
         return ml_dtypes.bfloat16
+    if name == "testing":  # unittest comes with it
+        return _importlib.import_module("quern.testing")
     raise _absent_attribute(name)

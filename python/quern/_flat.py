@@ -8,18 +8,37 @@ import numpy as np
 
 from quern import _core
 from quern._core import ndarray
-from quern._creation import arange, asarray
+from quern._creation import arange, asarray, asnumpy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["flatiter"]
+__all__ = ["flatiter", "ndenumerate"]
 
 
 def _refuse() -> NoReturn:
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
     )
+
+
+class ndenumerate:
+    """Pairs of every element's indices and its value, a NumPy scalar, in C order: the host reads the array, once.
+
+    Waits. To compute, take functions of whole arrays.
+    Source: NumPy, `numpy.ndenumerate`.
+    """
+
+    def __init__(self, arr: object) -> None:
+        self._pairs = np.ndenumerate(asnumpy(asarray(arr)))
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """The iterator itself."""
+        return self
+
+    def __next__(self) -> tuple[tuple[int, ...], Any]:
+        """The next pair."""
+        return next(self._pairs)
 
 
 class flatiter:

@@ -16,6 +16,7 @@ from quern._indexing import choose
 from quern._matrices import trace
 from quern._operands import ufuncs
 from quern._rearranging import repeat
+from quern.lib.stride_tricks import as_strided
 from quern.x import scatter_add, scatter_max, scatter_min
 
 if TYPE_CHECKING:
@@ -112,6 +113,36 @@ def _to_device(self: ndarray, device: DeviceLike, /, *, stream: Stream | None = 
         return asarray(self, device=device)
 
 
+def _setflags(
+    self: ndarray, write: bool | None = None, align: bool | None = None, uic: bool | None = None
+) -> None:
+    """Makes this array writable or read-only. Raises: ValueError for flags that no array here has."""
+    if align is not None and not align:
+        raise ValueError("cannot set align to False: arrays on a device are aligned")
+    if uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+    if write is not None:
+        self.flags.writeable = bool(write)
+
+
+def _reduced_view(self: ndarray, dtype: Any = None) -> ndarray:
+    """A view with as few axes as its strides allow: of C-contiguous elements one, of a single one none.
+
+    `dtype` is taken and ignored. Source: CuPy, `cupy.ndarray.reduced_view`.
+    """
+    if self.ndim <= 1:
+        return self
+    axes: list[tuple[int, int]] = []  # extent and stride, the longest stride first
+    for extent, stride in zip(self.shape, self.strides, strict=True):
+        if axes and axes[-1][1] == extent * stride:
+            axes[-1] = (axes[-1][0] * extent, stride)
+        elif extent != 1:
+            axes.append((extent, stride))
+    if self.size == 0 or self.flags.c_contiguous:
+        return self.reshape(-1 if self.size != 1 else ())
+    return as_strided(self, [n for n, _ in axes], [step for _, step in axes])
+
+
 def attach() -> None:
     """Give ndarray the methods above."""
     methods = {
@@ -130,12 +161,14 @@ def attach() -> None:
         "dumps": _files.dumps,
         "flat": flat,
         "partition": _partition,
+        "reduced_view": _reduced_view,
         "repeat": _repeat,
         "round": _round,
         "scatter_add": scatter_add,
         "scatter_max": scatter_max,
         "scatter_min": scatter_min,
         "searchsorted": _sorting.searchsorted,
+        "setflags": _setflags,
         "sort": _sort,
         "to_device": _to_device,
         "tofile": _files.tofile,

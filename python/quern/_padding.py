@@ -230,8 +230,11 @@ def pad(array: object, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
 
 
 def _borders_cost_more(padded: ndarray) -> bool:
-    """Is all of it written sooner than its borders? Those of short lines are written by parts of what memory moves,
-    and those of a small array are little to do for so many launches."""
+    """Is all of it written sooner than its borders?
+
+    Those of short lines are parts of what memory moves at once; those of a small array are little to do for so
+    many launches.
+    """
     if padded.ndim == 0:
         return False
     line = padded.shape[0 if padded.flags.fnc else -1] * padded.dtype.itemsize

@@ -221,3 +221,11 @@ def test_dlpack_refuses(device):
     with pytest.raises(BufferError, match="read-only"):
         array.__dlpack__()
     assert not quern.from_dlpack(array).flags.writeable
+
+
+def test_dlpack_under_cupys_older_names(device):
+    ours = quern.arange(6.0, device=device).reshape(2, 3)
+    seen = quern.fromDlpack(ours.toDlpack())
+    assert seen.data.ptr == ours.data.ptr
+    np.testing.assert_array_equal(seen.get(), np.arange(6.0).reshape(2, 3))
+    assert quern.fromDlpack(ours).data.ptr == ours.data.ptr

@@ -263,3 +263,35 @@ def test_byte_bounds(device):
             assert (low - start, high - start) == (min(offsets), max(offsets) + 8)
         else:
             assert low == high
+
+
+def test_reduced_view_joins_the_axes_that_it_can(device):
+    a = quern.arange(120, device=device).reshape(2, 3, 4, 5)
+    for view, shape in (
+        (a, (120,)),
+        (a[:, :, ::2], (12, 5)),
+        (a[:, ::2], (2, 2, 20)),
+        (a.transpose(3, 0, 1, 2), (5, 24)),
+        (a[:1, :1, :1, :1], ()),
+        (a[0, 0, 0, ::2], (3,)),
+        (a[:0], (0,)),
+    ):
+        reduced = view.reduced_view()
+        assert reduced.shape == shape
+        if view.size:
+            assert reduced.data.ptr == view.data.ptr
+        np.testing.assert_array_equal(reduced.get().ravel(), view.get().ravel())
+
+
+def test_setflags(device):
+    a = quern.zeros(3, device=device)
+    a.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        a[0] = 1
+    a.setflags(write=True)
+    a[0] = 1
+    a.setflags()
+    with pytest.raises(ValueError, match="align"):
+        a.setflags(align=False)
+    with pytest.raises(ValueError, match="WRITEBACKIFCOPY"):
+        a.setflags(uic=True)

@@ -121,6 +121,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "triu": (lambda a, v: quern.triu(a), 3, 0),
     "fromfunction": (lambda a, v: quern.fromfunction(lambda i, j: i + j, a.shape), 8, 0),
     "from_dlpack": (lambda a, v: quern.from_dlpack(a), 0, 1),
+    "fromDlpack": (lambda a, v: quern.fromDlpack(a), 0, 1),
     "bartlett": (lambda a, v: quern.bartlett(len(v)), 8, 0),
     "blackman": (lambda a, v: quern.blackman(len(v)), 12, 0),
     "hamming": (lambda a, v: quern.hamming(len(v)), 8, 0),
@@ -277,7 +278,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
 
 # Plans of sorts, products and places that are shared out hang on the size; the numbers bound them all.
 BY_SIZE = frozenset((
-    "sort", "argsort", "msort", "sort_complex", "lexsort", "partition", "argpartition", "searchsorted", "digitize",
+    "pad", "sort", "argsort", "msort", "sort_complex", "lexsort", "partition", "argpartition", "searchsorted", "digitize",
     "isin", "in1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d",
     "intersect1d", "setdiff1d", "setxor1d", "median", "nanmedian", "percentile", "nanpercentile", "quantile",
     "nanquantile", "bincount", "histogram", "histogram_bin_edges", "histogram2d", "histogramdd", "dot", "matmul",
@@ -287,6 +288,7 @@ BY_SIZE = frozenset((
 # Reads of these are what asking for values on a GPU takes, where the CPU's may be fewer or none.
 BOUNDED = BY_SIZE | {
     "from_dlpack",
+    "fromDlpack",
     "isin, integers",
     "place",
     "polymul",

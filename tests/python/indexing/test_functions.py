@@ -282,3 +282,10 @@ def test_masks_of_the_arrays_own_shape(device, shape, dtype):
     quern.putmask(ours, mask, ours[::-1] if x.ndim else ours)
     np.putmask(x, m, x[::-1].copy() if x.ndim else x)
     same(ours, x)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (2, 1, 3)], ids=str)
+def test_ndenumerate(device, shape):
+    a = np.random.default_rng(0).standard_normal(shape)
+    ours = list(quern.ndenumerate(quern.asarray(a, device=device)))
+    assert ours == list(np.ndenumerate(a))
