@@ -219,6 +219,8 @@ class RowEmitter : private FoldEmitter {
                 out_.line(list == &inputs_ ? "const " : "", type(ref), "* const ",
                           own("line_" + name(ref)), " = ",
                           at_byte(own("data_" + name(ref)), "0" + offset(ref, 0, n)), ";");
+        if (layout_.shifted)
+            lead();
         for (const OperandRef& ref : inputs_)
             if (is_single(ref))
                 out_.line("const ", type(ref), " ", name(ref), " = *", own("line_" + name(ref)),
@@ -243,8 +245,25 @@ class RowEmitter : private FoldEmitter {
     [[nodiscard]] std::string pack_type(const OperandRef& ref) const {
         return join("quern::Pack<", type(ref), ", ", int{layout_.lanes}, ">");
     }
+    // The lane of a pack that a row begins at.
+    void lead() {
+        for (const auto* list : {&inputs_, &outputs_})
+            for (const OperandRef& ref : *list)
+                if (!is_single(ref) && !per_row(ref) && access(ref) == Access::contiguous) {
+                    out_.line("const int ", own("lead"),
+                              " = static_cast<int>(reinterpret_cast<size_t>(",
+                              own("line_" + name(ref)), ") / sizeof(", type(ref), ") % ",
+                              int{layout_.lanes}, ");");
+                    return;
+                }
+    }
     [[nodiscard]] std::string first() const {
-        return join(as_signed(own("pack")), " * ", int{layout_.lanes});
+        const std::string place = join(as_signed(own("pack")), " * ", int{layout_.lanes});
+        return layout_.shifted ? join("(", place, " - ", own("lead"), ")") : place;
+    }
+    [[nodiscard]] std::string begin() const { // of a pack's elements
+        return as_signed(layout_.shifted ? join(own("pack"), " == 0 ? ", own("lead"), " : 0")
+                                         : "0");
     }
     [[nodiscard]] std::string limit() const { // of a pack's elements
         return layout_.masked ? join(as_signed(nest("length")), " - ", first())
@@ -259,8 +278,8 @@ class RowEmitter : private FoldEmitter {
             const std::string held = own("held_" + name(ref)) + which,
                               line = own("line_" + name(ref));
             if (access(ref) == Access::contiguous)
-                out_.line(held, ".load(", line, " + ", first(), ", ", as_signed("0"), ", ",
-                          as_signed(limit()), ");");
+                out_.line(held, layout_.shifted ? ".load_whole(" : ".load(", line, " + ", first(),
+                          ", ", begin(), ", ", as_signed(limit()), ");");
             else
                 out_.line(held, "[0] = *",
                           at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))), ";");
@@ -301,7 +320,8 @@ class RowEmitter : private FoldEmitter {
             const std::string both = join(type_of_join(k, j), "::join<", inner(k, j), ">(", into,
                                           ", ", own("value"), ")");
             if (layout_.masked)
-                out_.line("if (", own("lane"), " < ", limit(), ") ", into, " = ", both, ";");
+                out_.line("if (", layout_.shifted ? join(own("lane"), " >= ", begin(), " && ") : "",
+                          own("lane"), " < ", limit(), ") ", into, " = ", both, ";");
             else
                 out_.line(into, " = ", both, ";");
             out_.close();
@@ -314,7 +334,7 @@ class RowEmitter : private FoldEmitter {
                 const std::string line = own("line_" + name(ref)), made = own("made_" + name(ref));
                 if (access(ref) == Access::contiguous)
                     out_.line("if (", own("alive"), ") ", made, ".store(", line, " + ", first(),
-                              ", ", as_signed("0"), ", ", as_signed(limit()), ");");
+                              ", ", begin(), ", ", as_signed(limit()), ");");
                 else
                     out_.line("if (", own("alive"), ") *",
                               at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
@@ -417,7 +437,8 @@ class RowEmitter : private FoldEmitter {
     void park() {
         open_parked();
         if (layout_.masked) {
-            out_.open("if (", limit(), " < ", int{layout_.lanes}, ")");
+            out_.open("if (", layout_.shifted ? own("pack") + " == 0 || " : "", limit(), " < ",
+                      int{layout_.lanes}, ")");
             declare_held();
             load("");
             for (const OperandRef& ref : inputs_)

@@ -37,8 +37,25 @@ std::string stored(DType computed, DType target, std::string_view value) {
                 ">(", value, "))");
 }
 
+// Do steps on elements as they are do for a loop?
+bool is_of_small(const UfuncRow& row, DType loop) {
+    return is_narrow(loop) && !row.of_small.empty();
+}
+
+// By way of the loop's own type, where that is narrower than what is computed in.
+std::string operand(std::string_view type, DType from, DType loop, std::string_view name,
+                    std::string_view element) {
+    return join("const ", type, " ", name, " = ",
+                from == loop
+                    ? std::string(element)
+                    : join("quern::convert<", quern::row(loop).spelling, ">(", element, ")"),
+                "; ");
+}
+
 // The expression in a loop's types: two-byte floats have functions of their own (narrow.cuh).
 std::string expression_of(const UfuncRow& row, DType loop) {
+    if (is_of_small(row, loop))
+        return std::string(row.of_small);
     std::string text(row.expression);
     if (!is_narrow(loop) || row.narrow)
         return text;
@@ -84,13 +101,7 @@ std::string_view ufunc_compute_type(const UfuncRow& row, DType loop) {
 
 std::string ufunc_operand(const UfuncRow& row, DType from, DType loop, std::string_view name,
                           std::string_view element) {
-    const std::string_view type = ufunc_compute_type(row, loop);
-    const bool direct = from == loop;
-    // By way of the loop's own type, where that is narrower than what is computed in.
-    return join("const ", type, " ", name, " = ",
-                direct ? std::string(element)
-                       : join("quern::convert<", quern::row(loop).spelling, ">(", element, ")"),
-                "; ");
+    return operand(ufunc_compute_type(row, loop), from, loop, name, element);
 }
 
 ElementwiseSpec ufunc_spec(const UfuncForm& form) {
@@ -99,6 +110,9 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
                nout = static_cast<std::size_t>(outputs_of(wanted));
     const DType computed = form.loop.types[0];
     const std::string expression = expression_of(wanted, computed);
+    const auto compute_type = [&](DType loop) {
+        return is_of_small(wanted, loop) ? row(loop).spelling : ufunc_compute_type(wanted, loop);
+    };
     // Computed in any case, without a branch, and stored where the mask says so.
     const bool light = form.masked && nout == 1 && !is_costly(expression);
     std::string inputs, outputs, before, after;
@@ -106,11 +120,11 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
         const DType loop = form.loop.types[k], given = form.given[k];
         // With two results the first may be stored over an input that the second still needs.
         const bool as_it_is =
-            given == loop && nout == 1 && ufunc_compute_type(wanted, loop) == row(loop).spelling;
+            given == loop && nout == 1 && compute_type(loop) == row(loop).spelling;
         const std::string name = as_it_is ? std::string(operand_names[k]) : join("x", k);
         inputs += join(k ? ", " : "", row(given).name, " ", name);
         if (!as_it_is)
-            before += ufunc_operand(wanted, given, loop, operand_names[k], name);
+            before += operand(compute_type(loop), given, loop, operand_names[k], name);
     }
     if (form.masked)
         inputs += ", bool mask";

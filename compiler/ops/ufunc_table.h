@@ -77,16 +77,17 @@ struct UfuncRow {
     std::string_view swift = {};
     std::string_view swift_power = {}; // where a is a number and a power of two
     bool branches = true;              // `expression` has them on GPUs: a reason for such forms
+    std::string_view of_small = {};    // of two-byte floats as they are, with the same bits
 };
 
 // clang-format off
 inline constexpr std::array ufunc_table = [] { using namespace loops; return std::array{
     UfuncRow{Ufunc::add,           "add",          numbers2,     "a + b",                                  Identity::zero,     Reduction::sum,
-             "The sum of the arguments."},
+             "The sum of the arguments.", false, {}, {}, true, "quern::small::add(a, b)"},
     UfuncRow{Ufunc::subtract,      "subtract",     differences2, "a - b",                                  Identity::none,     std::nullopt,
-             "The first argument less the second."},
+             "The first argument less the second.", false, {}, {}, true, "quern::small::subtract(a, b)"},
     UfuncRow{Ufunc::multiply,      "multiply",     numbers2,     "a * b",                                  Identity::one,      Reduction::prod,
-             "The product of the arguments."},
+             "The product of the arguments.", false, {}, {}, true, "quern::small::multiply(a, b)"},
     UfuncRow{Ufunc::divide,        "divide",       quotients,    "quern::ufunc::divide(a, b)",             Identity::none,     std::nullopt,
              "The quotient; of integers in float64.", false, "quern::swift::divide(a, b, quern_usual)",
              "quern::swift::divide_power(a, b, quern_usual)"},
@@ -179,7 +180,7 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::reciprocal,    "reciprocal",   plain1,       "quern::ufunc::reciprocal(a)",            Identity::none,     std::nullopt,
              "One over the argument.", false, "quern::swift::reciprocal(a, quern_usual)"},
     UfuncRow{Ufunc::square,        "square",       plain1,       "a * a",                                  Identity::none,     std::nullopt,
-             "The argument times itself."},
+             "The argument times itself.", false, {}, {}, true, "quern::small::multiply(a, a)"},
     UfuncRow{Ufunc::sqrt,          "sqrt",         functions1,   "sqrt(a)",                                Identity::none,     std::nullopt,
              "The square root, correctly rounded.", false, "quern::swift::sqrt(a, quern_usual)"},
     UfuncRow{Ufunc::cbrt,          "cbrt",         floats1,      "quern::ufunc::cbrt(a)",                  Identity::none,     std::nullopt,

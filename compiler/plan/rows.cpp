@@ -40,6 +40,43 @@ int choose_lanes(const KeptNest& nest, const RowRequest& request, const RowLayou
     return lanes;
 }
 
+// Lanes of 16 bytes for rows that begin anywhere: where all operands' begin at the same lane of a
+// pack, and rows are long enough for two packs that are not whole. Else 0.
+int choose_shifted_lanes(const KeptNest& nest, const RowRequest& request, const RowLayout& layout) {
+    const int axis = nest.ndim - 1;
+    std::uint32_t largest = 1;
+    for (int k = 0; k < nest.operands; ++k) {
+        if (layout.access[k] == Access::strided)
+            return 0;
+        if (layout.access[k] == Access::contiguous)
+            largest = std::max(largest, request.operands[k].item_bytes);
+    }
+    const auto lanes = static_cast<int>(16 / std::min<std::uint32_t>(largest, 16));
+    if (lanes == 1 || nest.extent[axis] < std::int64_t{4} * lanes)
+        return 0;
+    int first = -1; // of the contiguous operands
+    for (int k = 0; k < nest.operands; ++k) {
+        if (layout.access[k] != Access::contiguous)
+            continue;
+        const auto lane_of = [&](std::uint64_t address, int operand) {
+            const std::uint32_t item = request.operands[operand].item_bytes;
+            return address % item != 0 ? -1 : static_cast<int>(address / item % lanes);
+        };
+        first = first < 0 ? k : first;
+        const int lane = lane_of(request.operands[k].address, k);
+        if (lane < 0 || lane != lane_of(request.operands[first].address, first))
+            return 0;
+        for (int d = 0; d < axis; ++d) {
+            const auto step = [&](int operand) {
+                return lane_of(static_cast<std::uint64_t>(nest.stride[operand][d]), operand);
+            };
+            if (step(k) < 0 || step(k) != step(first))
+                return 0;
+        }
+    }
+    return first < 0 ? 0 : lanes;
+}
+
 // How many rows side by side neighbouring threads shall have: where the fastest kept axis is one
 // along which elements are neighbours; 0 where it is not, or they are too narrow to be read alone.
 int columns_of(const KeptNest& nest, std::span<const Operand> operands) {
@@ -133,9 +170,15 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     layout.access = find_access(nest, request.operands, axis);
     layout.index_bits =
         nest.index_bits(plan.rows * plan.length, request.operands, request.narrow_bits);
-    const int lanes = layout.columns ? 1 : choose_lanes(nest, request, layout);
+    int lanes = layout.columns ? 1 : choose_lanes(nest, request, layout);
+    // Packs of four bytes or less are worth it. (H200: of eight, at the row's own beginnings, not)
+    if (const int wide = layout.columns ? 0 : choose_shifted_lanes(nest, request, layout);
+        wide >= 4 * lanes) {
+        lanes = wide;
+        layout.shifted = true;
+    }
     layout.lanes = static_cast<std::uint8_t>(lanes);
-    plan.packs = ceil_div(plan.length, lanes);
+    plan.packs = ceil_div(plan.length + (layout.shifted ? lanes - 1 : 0), lanes);
 
     int bytes = 0, parked_bytes = 0; // of an element, in registers and in shared memory
     for (int k = 0; k < nest.operands; ++k)
@@ -153,7 +196,7 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     const std::int64_t threads = std::int64_t{1} << plan.group_bits;
     layout.packs = static_cast<std::uint8_t>(
         std::min<std::int64_t>(most, std::int64_t{1} << ceil_log2(ceil_div(plan.packs, threads))));
-    layout.masked = plan.length % lanes != 0;
+    layout.masked = layout.shifted || plan.length % lanes != 0;
     layout.partial = plan.packs < threads * layout.packs;
     layout.rest = plan.packs > threads * layout.packs;
     const std::int64_t groups = ceil_div(plan.rows, std::max<int>(layout.columns, 1));
@@ -175,7 +218,10 @@ std::string describe(const RowLayout& layout) {
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
     std::string text =
         join(layout.columns > 0 ? join(int{layout.columns}, " columns held x") : "rows held x",
-             int{layout.lanes}, ", ", int{layout.packs}, " packs", layout.masked ? ", masked" : "",
+             int{layout.lanes}, ", ", int{layout.packs}, " packs",
+             layout.shifted  ? ", shifted"
+             : layout.masked ? ", masked"
+                             : "",
              layout.partial ? ", partial" : "", layout.rest ? ", and the rest" : "",
              layout.parks ? " in shared memory" : "",
              layout.cluster_bits > 0 ? join(", by ", 1 << layout.cluster_bits, " blocks") : "",

@@ -17,7 +17,8 @@ struct RowLayout {
     std::uint8_t lanes = 1;     // neighbouring elements a thread takes at a time
     std::uint8_t packs = 1;     // that a thread holds in registers
     std::uint8_t index_bits = 32;
-    bool masked = false;      // a row ends inside a pack
+    bool masked = false;      // a row ends inside a pack,
+    bool shifted = false;     // and begins inside one: packs begin at whole addresses
     bool partial = false;     // threads hold less than they could
     bool rest = false;        // a row is longer than they hold: its end is read in every walk,
     bool parks = false;       // as far as shared memory does not hold it

@@ -239,7 +239,7 @@ def _roll_kernel(index: str) -> ElementwiseKernel:
     return _core.ElementwiseKernel(
         f"raw T x, {index} lead, {index} line",
         "T y",
-        f"const {index} at = i; y = x[at % line < lead ? at + (line - lead) : at - lead];",
+        "const auto at = static_cast<decltype(line + 0)>(i); y = x[at % line < lead ? at + (line - lead) : at - lead];",
         "quern_roll",
     )
 

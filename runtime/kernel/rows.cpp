@@ -51,7 +51,7 @@ ByteKey variant_key(const Device& device, const RowLayout& layout) {
     key.add(static_cast<std::uint8_t>(layout.lanes));
     key.add(static_cast<std::uint8_t>(layout.packs));
     key.add(static_cast<std::uint8_t>(layout.masked | layout.partial << 1 | layout.rest << 2 |
-                                      layout.parks << 3));
+                                      layout.parks << 3 | layout.shifted << 4));
     key.add(layout.index_bits);
     key.add(static_cast<std::uint8_t>(layout.block >> 5));
     key.add(layout.cluster_bits);

@@ -55,7 +55,7 @@ def test_refusals(device):
     values = np.arange(3, dtype=np.dtype("i4").newbyteorder("S"))
     with pytest.raises(ValueError, match="copy"):
         quern.asarray(values, copy=False)
-    with pytest.raises(TypeError, match="byte order"):
+    with pytest.raises(TypeError, match="byte-order"):
         quern.zeros(3, values.dtype)
 
 

@@ -51,6 +51,15 @@ template <class T, int lanes> struct Pack {
             for (int k = 0; k < lanes; ++k) values[k] = k >= begin && k < end ? from[k] : T();
         }
     }
+    // Likewise from a whole address: what lies beside [begin, end) is read too.
+    template <class Index> __device__ void load_whole(const T* from, Index begin, Index end) {
+        if (end > 0) {
+#pragma unroll
+            for (int k = 0; k < bytes / width; ++k) chunks[k] = reinterpret_cast<const chunk*>(from)[k];
+        }
+#pragma unroll
+        for (int k = 0; k < lanes; ++k) values[k] = k >= begin && k < end ? values[k] : T();
+    }
     template <class Index> __device__ void store(T* to, Index begin, Index end) const {
         if (begin == 0 && end >= lanes) {
 #pragma unroll

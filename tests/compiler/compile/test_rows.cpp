@@ -58,9 +58,10 @@ TEST(Rows, AreCompiledForEveryLayout) {
         bool columns, cluster, rest;
     };
     const std::vector<Wanted> layouts{
-        {{4096, 1000}, 2, 0, false, false, false}, {{1024, 131072}, 2, 0, false, false, true},
-        {{1024, 131072}, 2, 3, false, true, true}, {{1024, 4194304}, 2, 3, false, true, true},
-        {{512, 65536}, 1, 0, true, false, false},  {{2048, 8192}, 1, 0, true, false, true},
+        {{4096, 1000}, 2, 0, false, false, false},  {{4096, 1003}, 2, 0, false, false, false},
+        {{1024, 131072}, 2, 0, false, false, true}, {{1024, 131071}, 2, 3, false, true, true},
+        {{1024, 131072}, 2, 3, false, true, true},  {{1024, 4194304}, 2, 3, false, true, true},
+        {{512, 65536}, 1, 0, true, false, false},   {{2048, 8192}, 1, 0, true, false, true},
         {{8192, 8192}, 1, 3, true, true, true}};
     for (const DType dtype : {DType::float32, DType::float64})
         for (const Wanted& wanted : layouts) {

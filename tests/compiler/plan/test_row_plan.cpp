@@ -55,6 +55,28 @@ TEST(RowPlan, ShortRowsShareAWarp) {
     EXPECT_EQ(made->group_bits, 2);
 }
 
+TEST(RowPlan, RowsThatBeginAnywhereHavePacksAtWholeAddresses) {
+    const auto made = plan(rows(1000, 1023));
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(made->layout.shifted);
+    EXPECT_TRUE(made->layout.masked);
+    EXPECT_EQ(made->layout.lanes, 4);
+    EXPECT_EQ(made->packs, 257); // of a row that begins at the last lane of one
+    const auto short_ones = plan(rows(1000, 15));
+    ASSERT_TRUE(short_ones);
+    EXPECT_FALSE(short_ones->layout.shifted);
+    Case apart = rows(1000, 1023);
+    apart.address += 4; // the result's rows begin at other lanes
+    const auto scalar = plan(apart);
+    ASSERT_TRUE(scalar);
+    EXPECT_FALSE(scalar->layout.shifted);
+    EXPECT_EQ(scalar->layout.lanes, 1);
+    const auto halved = plan(rows(1000, 1022)); // packs of eight bytes are as good
+    ASSERT_TRUE(halved);
+    EXPECT_FALSE(halved->layout.shifted);
+    EXPECT_EQ(halved->layout.lanes, 2);
+}
+
 TEST(RowPlan, LongRowsTakeTheBlock) {
     const auto made = plan(rows(8192, 8192));
     ASSERT_TRUE(made);
@@ -71,14 +93,12 @@ TEST(RowPlan, WhatIsNotHeldIsReadAgain) {
     EXPECT_FALSE(plan(rows(100, 131072))); // too few to fill the device
 }
 
-TEST(RowPlan, OddRowsGoElementByElementOrMasked) {
-    const auto odd = plan(rows(1000, 1023));
-    ASSERT_TRUE(odd);
-    EXPECT_EQ(odd->layout.lanes, 1);
+TEST(RowPlan, RowsThatEndInsideAPackAreMasked) {
     const auto masked = plan({{1000, 1023}, 2, {4096, 4}, {4096, 4}});
     ASSERT_TRUE(masked);
     EXPECT_EQ(masked->layout.lanes, 4);
     EXPECT_TRUE(masked->layout.masked);
+    EXPECT_FALSE(masked->layout.shifted);
 }
 
 Case columns(std::int64_t length, std::int64_t count) {

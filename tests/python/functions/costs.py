@@ -278,7 +278,8 @@ COSTS: dict[str, tuple[Function, int, int]] = {
 
 # Plans of sorts, products and places that are shared out hang on the size; the numbers bound them all.
 BY_SIZE = frozenset((
-    "pad", "sort", "argsort", "msort", "sort_complex", "lexsort", "partition", "argpartition", "searchsorted", "digitize",
+    "pad", "sort", "argsort", "msort", "sort_complex", "lexsort", "partition", "argpartition", "searchsorted",
+    "digitize",
     "isin", "in1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d",
     "intersect1d", "setdiff1d", "setxor1d", "median", "nanmedian", "percentile", "nanpercentile", "quantile",
     "nanquantile", "bincount", "histogram", "histogram_bin_edges", "histogram2d", "histogramdd", "dot", "matmul",

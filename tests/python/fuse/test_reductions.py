@@ -210,6 +210,48 @@ def test_layouts(order: str, gpu_layout: bool, device: quern.Device, plan_as: An
     np.testing.assert_allclose(quern.asnumpy(ours), softmax(np, view(np, x)), rtol=2e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64"])
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_rows_that_begin_anywhere(
+    dtype: str, first: int, device: quern.Device, plan_as: Any
+) -> None:
+    """Rows whose beginnings are no whole addresses, in arrays that begin inside one; neighbours are no part."""
+
+    def work(np: Any, x: Any) -> Any:
+        wide = x.astype(np.float32)
+        return {
+            "top": x.max(axis=1),
+            "place": x.argmax(axis=1),
+            "sum": x.sum(axis=1, dtype=np.float32),
+            "rest": x - x.min(axis=1, keepdims=True),
+            "scaled": wide / np.sqrt((wide * wide).sum(axis=1, keepdims=True)),
+        }
+
+    rng = np.random.default_rng(5)
+    for rows, length in ((7, 17), (64, 33), (40, 67), (33, 333), (5, 1003), (3, 9001), (2, 70001)):
+        flat = (rng.standard_normal(rows * length + first + 40) * 9 + 50).astype(dtype)
+        flat[:first] = flat[first + rows * length :] = 127
+        x = flat[first : first + rows * length].reshape(rows, length)
+        with plan_as(gpu_layout=True):
+            given = quern.asarray(flat)
+            view = given[first : first + rows * length].reshape(rows, length)
+            ours = quern.fuse(lambda a: work(quern, a))(view)
+        for name, value in work(np, x).items():
+            found = quern.asnumpy(ours[name])
+            if name in ("top", "place", "rest"):
+                np.testing.assert_array_equal(found, value, err_msg=f"{name} {rows}x{length}")
+            else:
+                exact = x.astype("f8")
+                exact = (
+                    exact.sum(axis=1)
+                    if name == "sum"
+                    else exact / np.sqrt((exact * exact).sum(axis=1, keepdims=True))
+                )
+                np.testing.assert_allclose(
+                    found, exact, rtol=2e-6, err_msg=f"{name} {rows}x{length}"
+                )
+
+
 KERNELS = [
     (softmax, 1, 4),
     (layernorm, 1, 3),

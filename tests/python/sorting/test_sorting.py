@@ -104,7 +104,7 @@ def test_bytes_are_written_anew_on_gpus(device, equal, code, shape):
 
 
 def patterns(length, dtype):
-    """Rows that divide badly: alike, in order, turned round, of few values, of the greatest, with all that floats have."""
+    """Rows that divide badly: alike, in order, turned round, of few values, of the greatest, with all floats have."""
     random = np.random.default_rng(length)
     mixed = sample((length,), dtype, length)
     most = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
