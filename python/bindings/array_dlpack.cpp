@@ -257,12 +257,14 @@ void bind_array_dlpack(py::module_& module, py::handle type) {
     });
     attach(
         type, "toDlpack", [](const py::object& self) { return self.attr("__dlpack__")(); },
-        "This array's memory as a DLPack capsule. Source: CuPy, where `__dlpack__` takes its place.");
+        "This array's memory as a DLPack capsule. Source: CuPy, where `__dlpack__` takes its "
+        "place.");
     module.def(
         "fromDlpack",
         [](const py::object& dltensor) { return from_dlpack(dltensor, py::none(), py::none()); },
         py::arg("dltensor"),
-        "A view of the array in a DLPack capsule, or in an object with `__dlpack__`: from_dlpack is "
+        "A view of the array in a DLPack capsule, or in an object with `__dlpack__`: from_dlpack "
+        "is "
         "newer.\n\nSource: CuPy.");
     module.def("from_dlpack", &from_dlpack, py::arg("x"), py::kw_only(),
                py::arg("device") = py::none(), py::arg("copy") = py::none(),

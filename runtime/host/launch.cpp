@@ -133,8 +133,7 @@ void run_blocks(const Launch& launch, const void* args) noexcept {
         return (__rdtsc() - start) / (last - first) + 1;
     };
     const auto share = [&](std::uint64_t done, std::uint64_t ticks) {
-        const auto part =
-            (launch.blocks - done) / (static_cast<std::uint64_t>(team.threads()) * 8);
+        const auto part = (launch.blocks - done) / (static_cast<std::uint64_t>(team.threads()) * 8);
         const auto chunk = std::max({part, chunk_ticks / ticks, std::uint64_t{1}});
         function.shared_blocks.store(launch.blocks, std::memory_order_relaxed);
         team.run(done, launch.blocks, chunk, [&](std::uint64_t from, std::uint64_t to) {
@@ -148,8 +147,7 @@ void run_blocks(const Launch& launch, const void* args) noexcept {
     }
     std::uint64_t done = 0;
     for (std::uint64_t step = 1; done < launch.blocks; step *= 2) {
-        const std::uint64_t last = std::min(done + step, launch.blocks),
-                            ticks = timed(done, last);
+        const std::uint64_t last = std::min(done + step, launch.blocks), ticks = timed(done, last);
         done = last;
         if (done < launch.blocks && ticks * (launch.blocks - done) >= long_ticks) {
             function.block_ticks.store(ticks, std::memory_order_relaxed);

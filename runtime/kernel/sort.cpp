@@ -142,14 +142,12 @@ class Sort {
                                 ? *values_
                                 : spare,
                     &there = &here == &spare ? *values_ : spare;
-        run("quern_sort_part",
-            {Argument::of(rows_), Argument::of(here), Argument::of(there), number(length()),
-             number(plan_.splits), number(plan_.tile)});
+        run("quern_sort_part", {Argument::of(rows_), Argument::of(here), Argument::of(there),
+                                number(length()), number(plan_.splits), number(plan_.tile)});
         const Array *from = &here, *to = &there;
         for (std::int64_t width = plan_.tile; width < length(); width *= 2) {
-            run("quern_sort_merge",
-                {Argument::of(*from), Argument::of(*to), number(length()), number(plan_.splits),
-                 number(plan_.tile), number(width)});
+            run("quern_sort_merge", {Argument::of(*from), Argument::of(*to), number(length()),
+                                     number(plan_.splits), number(plan_.tile), number(width)});
             std::swap(from, to);
         }
     }
