@@ -194,8 +194,9 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     layout.parks = plan.parked > 0;
     plan.shared_bytes = static_cast<std::uint32_t>(plan.parked * layout.block * slot);
     const std::int64_t threads = std::int64_t{1} << plan.group_bits;
-    layout.packs = static_cast<std::uint8_t>(
-        std::min<std::int64_t>(most, std::int64_t{1} << ceil_log2(ceil_div(plan.packs, threads))));
+    const std::int64_t needed = ceil_div(plan.packs, threads);
+    layout.packs = static_cast<std::uint8_t>(std::min<std::int64_t>(
+        most, layout.columns > 0 ? std::int64_t{1} << ceil_log2(needed) : needed));
     layout.masked = layout.shifted || plan.length % lanes != 0;
     layout.partial = plan.packs < threads * layout.packs;
     layout.rest = plan.packs > threads * layout.packs;

@@ -77,6 +77,15 @@ TEST(RowPlan, RowsThatBeginAnywhereHavePacksAtWholeAddresses) {
     EXPECT_EQ(halved->layout.lanes, 2);
 }
 
+TEST(RowPlan, ThreadsHoldNoMorePacksThanTheirRowNeeds) {
+    for (const auto& [length, packs] :
+         {std::pair{300, 3}, {384, 3}, {516, 5}, {700, 6}, {1024, 8}}) {
+        const auto made = plan(rows(1000, length));
+        ASSERT_TRUE(made);
+        EXPECT_EQ(made->layout.packs, packs) << length;
+    }
+}
+
 TEST(RowPlan, LongRowsTakeTheBlock) {
     const auto made = plan(rows(8192, 8192));
     ASSERT_TRUE(made);
