@@ -263,9 +263,8 @@ void bind_array_dlpack(py::module_& module, py::handle type) {
         "fromDlpack",
         [](const py::object& dltensor) { return from_dlpack(dltensor, py::none(), py::none()); },
         py::arg("dltensor"),
-        "A view of the array in a DLPack capsule, or in an object with `__dlpack__`: from_dlpack "
-        "is "
-        "newer.\n\nSource: CuPy.");
+        "A view of the array in a DLPack capsule or an object with `__dlpack__`.\n\n"
+        "Source: CuPy, where `from_dlpack` takes its place.");
     module.def("from_dlpack", &from_dlpack, py::arg("x"), py::kw_only(),
                py::arg("device") = py::none(), py::arg("copy") = py::none(),
                "An array over another library's memory, without a copy.");
