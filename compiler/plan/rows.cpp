@@ -10,9 +10,8 @@
 namespace quern {
 namespace {
 
-// Lanes of 16 bytes at most, where every row of every operand allows them.
-int choose_lanes(const KeptNest& nest, const RowRequest& request, const RowLayout& layout) {
-    const int axis = nest.ndim - 1;
+// Lanes of 16 bytes; 1 where an operand's neighbours along a row are none in memory.
+int widest_lanes(const KeptNest& nest, const RowRequest& request, const RowLayout& layout) {
     std::uint32_t largest = 1;
     for (int k = 0; k < nest.operands; ++k) {
         if (layout.access[k] == Access::strided)
@@ -20,7 +19,13 @@ int choose_lanes(const KeptNest& nest, const RowRequest& request, const RowLayou
         if (layout.access[k] == Access::contiguous)
             largest = std::max(largest, request.operands[k].item_bytes);
     }
-    int lanes = static_cast<int>(16 / std::min<std::uint32_t>(largest, 16));
+    return static_cast<int>(16 / std::min<std::uint32_t>(largest, 16));
+}
+
+// As many of them as every row of every operand allows.
+int choose_lanes(const KeptNest& nest, const RowRequest& request, const RowLayout& layout) {
+    const int axis = nest.ndim - 1;
+    int lanes = widest_lanes(nest, request, layout);
     const auto aligned = [&] {
         for (int k = 0; k < nest.operands; ++k) {
             const Operand& operand = request.operands[k];
@@ -44,14 +49,7 @@ int choose_lanes(const KeptNest& nest, const RowRequest& request, const RowLayou
 // pack, and rows are long enough for two packs that are not whole. Else 0.
 int choose_shifted_lanes(const KeptNest& nest, const RowRequest& request, const RowLayout& layout) {
     const int axis = nest.ndim - 1;
-    std::uint32_t largest = 1;
-    for (int k = 0; k < nest.operands; ++k) {
-        if (layout.access[k] == Access::strided)
-            return 0;
-        if (layout.access[k] == Access::contiguous)
-            largest = std::max(largest, request.operands[k].item_bytes);
-    }
-    const auto lanes = static_cast<int>(16 / std::min<std::uint32_t>(largest, 16));
+    const int lanes = widest_lanes(nest, request, layout);
     if (lanes == 1 || nest.extent[axis] < std::int64_t{4} * lanes)
         return 0;
     int first = -1; // of the contiguous operands

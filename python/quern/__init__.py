@@ -6,7 +6,6 @@ thread and touches no driver.
 
 from __future__ import annotations
 
-import importlib as _importlib
 from typing import TYPE_CHECKING, Any
 
 from numpy import (
@@ -828,5 +827,7 @@ def __getattr__(name: str) -> Any:
 
         return ml_dtypes.bfloat16
     if name == "testing":  # unittest comes with it
-        return _importlib.import_module("quern.testing")
+        import importlib
+
+        return importlib.import_module("quern.testing")
     raise _absent_attribute(name)

@@ -138,8 +138,8 @@ def _reduced_view(self: ndarray, dtype: Any = None) -> ndarray:
             axes[-1] = (axes[-1][0] * extent, stride)
         elif extent != 1:
             axes.append((extent, stride))
-    if self.size == 0 or self.flags.c_contiguous:
-        return self.reshape(-1 if self.size != 1 else ())
+    if self.size == 0:
+        return self.reshape(-1)
     return as_strided(self, [n for n, _ in axes], [step for _, step in axes])
 
 

@@ -45,11 +45,7 @@ template <class T> struct VectorNetwork {
             smooth_lanes<lanes / 2>(v[0]);
         } else {
 #pragma unroll
-            for (int k = 0; k < count / 2; ++k) {
-                const Values low = lower(v[k], v[k + count / 2]);
-                v[k + count / 2] = upper(v[k], v[k + count / 2]);
-                v[k] = low;
-            }
+            for (int k = 0; k < count / 2; ++k) exchange_vectors(v[k], v[k + count / 2]);
             smooth<count / 2>(v);
             smooth<count / 2>(v + count / 2);
         }
@@ -167,7 +163,7 @@ template <class T> struct VectorSort {
     // Is there a NaN, or a -0.0, which is equal to 0.0 and yet another value?
     static __device__ inline bool has_special(const T* row, long long begin, long long end) {
         bool found = false;
-        for (long long k = begin; k < end; ++k) found |= (row[k] != row[k]) | ((row[k] == 0) & (Ordered<T>::key(row[k]) < Ordered<T>::sign));
+        for (long long k = begin; k < end; ++k) found |= OneZero<true>::template loses<T>(Ordered<T>::key(row[k]));
         return found;
     }
     __device__ inline void sort(const T* row, long long begin, long long end) const {
