@@ -23,20 +23,10 @@ struct Bfloat16 {
     static __device__ unsigned short round(float value) { return float_to_bfloat16(value); }
     static __device__ unsigned short round(double value) { return float_to_bfloat16(odd_float(value)); }
 #if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 900
-#define QUERN_STEP(name, sign, instruction)                                                    \
-    static __device__ unsigned short name(unsigned short a, unsigned short b) {                \
-        unsigned short result;                                                                 \
-        asm(instruction ".rn.bf16 %0, %1, %2;" : "=h"(result) : "h"(a), "h"(b));               \
-        return result;                                                                         \
-    }
+    QUERN_OWN_STEPS("bf16")
 #else
-#define QUERN_STEP(name, sign, instruction) \
-    static __device__ unsigned short name(unsigned short a, unsigned short b) { return round(widen(a) sign widen(b)); }
+    QUERN_STEPS_BY_FLOAT
 #endif
-    QUERN_STEP(add, +, "add")
-    QUERN_STEP(subtract, -, "sub")
-    QUERN_STEP(multiply, *, "mul")
-#undef QUERN_STEP
 };
 } // namespace quern
 typedef quern::SmallFloat<quern::Bfloat16> bfloat16;

@@ -38,20 +38,10 @@ struct Half {
     static __device__ unsigned short round(float value) { return float_to_half(value); }
     static __device__ unsigned short round(double value) { return double_to_half(value); }
 #ifdef __QUERN_HOST__
-#define QUERN_STEP(name, sign, instruction) \
-    static __device__ unsigned short name(unsigned short a, unsigned short b) { return round(widen(a) sign widen(b)); }
+    QUERN_STEPS_BY_FLOAT
 #else
-#define QUERN_STEP(name, sign, instruction)                                                   \
-    static __device__ unsigned short name(unsigned short a, unsigned short b) {               \
-        unsigned short result;                                                                \
-        asm(instruction ".rn.f16 %0, %1, %2;" : "=h"(result) : "h"(a), "h"(b));               \
-        return result;                                                                        \
-    }
+    QUERN_OWN_STEPS("f16")
 #endif
-    QUERN_STEP(add, +, "add")
-    QUERN_STEP(subtract, -, "sub")
-    QUERN_STEP(multiply, *, "mul")
-#undef QUERN_STEP
 };
 } // namespace quern
 typedef quern::SmallFloat<quern::Half> float16;

@@ -4,6 +4,19 @@
 
 namespace quern {
 
+// A format's steps of arithmetic, of bits and rounded: by way of float, or by instructions of PTX for its kind.
+#define QUERN_STEP_BY_FLOAT(name, sign) \
+    static __device__ unsigned short name(unsigned short a, unsigned short b) { return round(widen(a) sign widen(b)); }
+#define QUERN_STEPS_BY_FLOAT QUERN_STEP_BY_FLOAT(add, +) QUERN_STEP_BY_FLOAT(subtract, -) QUERN_STEP_BY_FLOAT(multiply, *)
+#define QUERN_OWN_STEP(name, instruction)                                       \
+    static __device__ unsigned short name(unsigned short a, unsigned short b) { \
+        unsigned short result;                                                  \
+        asm(instruction " %0, %1, %2;" : "=h"(result) : "h"(a), "h"(b));        \
+        return result;                                                          \
+    }
+#define QUERN_OWN_STEPS(kind) \
+    QUERN_OWN_STEP(add, "add.rn." kind) QUERN_OWN_STEP(subtract, "sub.rn." kind) QUERN_OWN_STEP(multiply, "mul.rn." kind)
+
 // A double rounded to odd in float, so that a second rounding is as if it were the first.
 __device__ inline float odd_float(double value) {
     const float near = static_cast<float>(value);
