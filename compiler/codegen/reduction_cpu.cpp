@@ -89,6 +89,8 @@ void ReductionEmitter::cpu_rows() {
         out_.line(own("lanes"), ".clear(", inner_identity(), ");");
         if (layout_.scattered)
             out_.line(own("lanes"), ".in_any_order(", nest(join("place_", fastest())), " < 0);");
+        if (whole && !layout_.brief && spec_.uses_position)
+            out_.line(own("lanes"), ".beyond_caches(", nest("ahead"), " != 0);");
         if (!whole)
             out_.line(signed_, " ", own("packs"), " = 0;");
     }

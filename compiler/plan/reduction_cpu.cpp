@@ -45,11 +45,11 @@ std::int64_t tile_of(const ReductionRequest& request, bool runs) {
 }
 
 // CPU: rows of columns that are read side by side, so that they meet before the sums do. Rows of
-// some lines near each other are better taken one by one, for memory is read ahead in its order,
-// as long as the sums stay in the first cache.
+// some lines near each other are better taken one by one where they come from memory, for it is
+// read ahead in its order, as long as the sums stay in the first cache.
 std::int64_t rows_together(const KeptNest& nest, const ReductionRequest& request,
                            const ReductionPlan& plan) {
-    constexpr std::int64_t brief = 256, near = 8192, cached = 1 << 20, fit = 16 * 1024; // bytes
+    constexpr std::int64_t brief = 256, near = 8192, cached = 16 << 20, fit = 16 * 1024; // bytes
     if (plan.length * request.accumulator_bytes > fit)
         return reduction_rows_together;
     for (int k = 0; k < nest.operands; ++k) {

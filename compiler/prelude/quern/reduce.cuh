@@ -159,6 +159,7 @@ template <class T, int count, int step, bool exact> struct Lanes {
         for (int l = 0; l < width; ++l) values.put(l, identity);
     }
     __device__ void in_any_order(bool) {}
+    __device__ void beyond_caches(bool) {}
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         // Before AVX-512 long rows of integers are read a tenth faster so, by what is not in registers all the time.
         if (exact && __is_integral(T) && count * step * sizeof(T) >= 256 && __quern_vector_bytes() < 64 && stop - from >= 8 * width) {

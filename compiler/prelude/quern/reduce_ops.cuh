@@ -78,6 +78,7 @@ template <int count, int step> struct Lanes<Tally, count, step, true> {
     int all;
     __device__ void clear(const Tally&) { all = 0; }
     __device__ void in_any_order(bool) {}
+    __device__ void beyond_caches(bool) {}
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join&) {
         const int width = count * step;
         while (stop - from > count) { // nothing may stand behind the last element

@@ -113,8 +113,10 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     typedef Placed<T, I> P;
     P best;
     bool rising, falls; // places along a run may fall: then the last of equals wins
-    __device__ void clear(const P& identity) { best = identity, rising = true, falls = false; }
+    bool far;           // more is read than the caches hold
+    __device__ void clear(const P& identity) { best = identity, rising = true, falls = far = false; }
     __device__ void in_any_order(bool backwards) { rising = false, falls = backwards; }
+    __device__ void beyond_caches(bool it_is) { far = it_is; }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         if (IsBool<T>::value && rising) return find(dense, from, stop, join);
         if constexpr (by_parts)
@@ -296,7 +298,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
         const bool holds = stop - from >= (by_fours ? long_run : 32768);
-        const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = !holds ? 64 : pack < 1024 ? 4096 / pack : 4;
+        const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = !holds ? 64 : pack < 1024 ? 2048 / pack + by_fours : 4;
         const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
         if (last - first < width) return first;
@@ -309,7 +311,8 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
             bool odd = false;
             for (int l = 0; l < lanes; ++l) top[l] = dense(from * step + l).value;
             long long k = from + width;
-            if constexpr (by_fours) odd = best_of_fours<width>(dense, top, k, end, join);
+            if constexpr (by_fours)
+                if (!far) odd = best_of_fours<width>(dense, top, k, end, join); // too many lines a step for memory
             for (; k < end; k += width) {
                 QUERN_INDEPENDENT
                 for (int l = 0; l < lanes; ++l) top[l] = the_best(top[l], dense(k * step + l).value);

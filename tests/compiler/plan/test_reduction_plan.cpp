@@ -300,6 +300,7 @@ TEST(ReductionPlan, RowsTogetherOfTheCpu) {
     EXPECT_EQ(together({16, 64, 200}, 4), 4);
     EXPECT_EQ(together({16, 640, 2048}, 4), 1);
     EXPECT_EQ(together({16, 640, 2049}, 4), 4);
+    EXPECT_EQ(together({3, 400, 1000}, 8), 4); // in the caches: no memory to read ahead of
 }
 
 // What the caches hold is not asked for ahead.
