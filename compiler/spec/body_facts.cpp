@@ -50,15 +50,21 @@ bool is_harmless(Tokens replacement) {
 
 // Headers that define no macro a body could trip over.
 bool is_known_header(std::string_view name) {
-    static constexpr std::array<std::string_view, 14> known{
+    static constexpr std::array<std::string_view, 26> known{
         "cmath",           "math.h",
         "cstdint",         "stdint.h",
         "cuda_fp16.h",     "cuda_bf16.h",
         "cuda_fp16.hpp",   "math_constants.h",
         "cuComplex.h",     "cupy/complex.cuh",
         "cupy/carray.cuh", "cupy/atomics.cuh",
-        "cuda_runtime.h",  "cooperative_groups.h"};
-    return std::ranges::find(known, name) != known.end();
+        "cuda_runtime.h",  "cooperative_groups.h",
+        "cfloat",          "float.h",
+        "climits",         "limits.h",
+        "cstddef",         "stddef.h",
+        "cstring",         "string.h",
+        "limits",          "type_traits",
+        "utility",         "algorithm"};
+    return name.starts_with("quern/") || std::ranges::find(known, name) != known.end();
 }
 
 // The words of one directive, without '#'; spliced lines are only spaces here.

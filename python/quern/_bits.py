@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quern import _core
-from quern._creation import ascontiguousarray, zeros
+from quern._creation import ascontiguousarray, empty, zeros
 from quern._manipulation import moveaxis
 from quern._operands import as_array, normalize_axis_index
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["packbits", "unpackbits"]
 
 
-# Eight bools are one 64-bit word: a product of it moves each byte's bit into the highest byte, and back.
-_PACK = {True: "0x8040201008040201ull", False: "0x0102040810204080ull"}
+# A byte of eight copies keeps one bit of each.
 _UNPACK = {True: "0x0102040810204080ull", False: "0x8040201008040201ull"}
 
 
 @functools.cache
 def _pack_kernel(big: bool) -> ElementwiseKernel:
     return _core.ElementwiseKernel(
-        "uint64 word",
-        "uint8 packed",
+        "raw bool values, int64 count, int64 units",
+        "uint64 packed",
         f"""
-        const unsigned long long low = 0x7f7f7f7f7f7f7f7full, set = (((word & low) + low) | word) >> 7;
-        packed = (set & 0x0101010101010101ull) * {_PACK[big]} >> 56
+        const long long row = i < units ? 0 : i / units;
+        packed = quern::packed_bits<{str(big).lower()}>(&values[0] + row * count, count, i - row * units)
         """,
         "quern_packbits",
+        preamble='#include "quern/bits.cuh"',
     )
 
 
@@ -76,11 +76,11 @@ def packbits(a: object, axis: int | None = None, bitorder: str = "big") -> ndarr
         raise TypeError("Expected an input array of integer or boolean data type")
     lines, axis = _lines(values, axis)
     *lead, count = lines.shape
-    if count % 8 or lines.dtype != np.bool_ or not lines.flags.c_contiguous or lines.data.ptr % 8:
-        whole = zeros((*lead, -(-count // 8) * 8), np.bool_, device=values.device)
-        whole[..., :count] = lines
-        lines = whole
-    return moveaxis(_pack_kernel(big)(lines.view(np.uint64)), -1, axis)
+    words = empty((*lead, -(-count // 64)), np.uint64, device=values.device)
+    if words.size:
+        _pack_kernel(big)(ascontiguousarray(lines, np.bool_).reshape(-1), count, words.shape[-1], words)
+    packed = ascontiguousarray(words.view(np.uint8)[..., : -(-count // 8)])
+    return moveaxis(packed, -1, axis)
 
 
 def unpackbits(

@@ -1,11 +1,12 @@
 // Concatenation: every part has its slice of the target, and the one copy of fill.h writes it
-// there.
+// there; parts of an element a line are interleaved.
 #include "runtime/kernel/concatenate.h"
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/interleave.h"
 
 #include <algorithm>
 #include <vector>
@@ -89,6 +90,8 @@ Array concatenate(std::span<const Array> parts, const ConcatenateCall& call, CUs
         shape = Dims{size};
     }
     Array target = target_of(call, parts, shape, stream);
+    if (call.axis && call.out == nullptr && interleave(parts, axis, target, stream))
+        return target;
     std::int64_t start = 0;
     for (const Array& part : parts) {
         const std::int64_t count = call.axis ? part.shape()[axis] : part.size();

@@ -220,6 +220,8 @@ TEST(BodyFacts, MacrosThatHideNothing) {
     EXPECT_EQ(assigned(facts_of("z = x * N", "", "", "", {"-DN=5", "-lineinfo"})), "z");
     EXPECT_EQ(assigned(facts_of("z = x", "", "", "#include <cmath>\n#include <cupy/complex.cuh>")),
               "z");
+    EXPECT_EQ(assigned(facts_of("z = x", "", "", "#include <cfloat>\n#include \"quern/bits.cuh\"")),
+              "z");
     EXPECT_FALSE(facts_of("z = x * N", "", "", "#define N 5").uses_i);
 }
 

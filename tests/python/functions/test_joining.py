@@ -67,6 +67,26 @@ def test_concatenate_keeps_fortran_order(device):
     assert quern.concatenate([f, f.copy("C")]).flags.c_contiguous
 
 
+@pytest.mark.parametrize("parts", [2, 3, 4, 8, 9])
+@pytest.mark.parametrize("dtype", "?heilfdFD")
+def test_elements_of_a_line_from_each(same, make, dtype, parts):
+    """Few parts of up to eight bytes a line are written by one kernel, whatever their strides."""
+    for shape in ((1,), (700,), (3, 5), (33, 2), (9, 4), (0, 3)):
+        values = [make(shape, dtype, seed=k) for k in range(parts)]
+        same("stack", values, -1)
+        same("concatenate", values, -1)
+        same("stack", [x[::-2] for x in values], -1)
+        same("stack", [x.T for x in values], -1)
+        same("concatenate", [x[1:] for x in values], -1)  # these begin between words
+
+
+def test_lines_keep_the_bits_of_nan():
+    values = np.array([0x7FF000000000BEEF, 0xFFF8000000000001, 0x8000000000000000], np.uint64)
+    parts = [quern.asarray(values.view(np.float64)), quern.asarray(values[::-1].view(np.float64))]
+    found = quern.stack(parts, 1).get().view(np.uint64)
+    np.testing.assert_array_equal(found, np.stack([values, values[::-1]], 1))
+
+
 def test_stacks(same, make):
     for name in ("stack", "vstack", "hstack", "dstack", "column_stack"):
         for shape in ((), (3,), (2, 3), (2, 3, 2), (0, 2)):
