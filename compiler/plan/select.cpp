@@ -42,6 +42,9 @@ SelectPlan plan_select(const SelectRequest& request) {
         layout.threads ? std::int64_t{8} * request.processors : request.processors;
     std::int64_t splits = request.rows >= blocks ? 1 : ceil_div(blocks, request.rows);
     splits = std::min(splits, ceil_div(request.length, worth_a_block));
+    // On a CPU a reading of digits takes as long as half of all that one block does by pivots.
+    if (!layout.threads && request.processors < (few ? 8 : 16))
+        splits = 1;
     if (request.force_splits > 0)
         splits = std::min<std::int64_t>(request.force_splits, request.length);
     plan.chunk = ceil_div(request.length, splits);

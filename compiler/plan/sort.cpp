@@ -2,6 +2,7 @@
 // size of a value.
 #include "compiler/plan/sort.h"
 
+#include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "compiler/plan/loop_nest.h"
 
@@ -78,6 +79,8 @@ void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
         plan.splits = ceil_div(request.length, plan.tile);
         plan.grid = grid_for(request.rows * plan.splits, 1);
         break;
+    case SortRoad::dealt_rows:
+        throw ValueError("rows are dealt out on a CPU alone");
     }
 }
 
@@ -85,35 +88,40 @@ void plan_for_cpu(const SortRequest& request, SortPlan& plan) {
     constexpr std::int64_t merged = 256, worth_a_block = 1 << 16;
     SortLayout& layout = plan.layout;
     layout.block = 1;
-    // Four bytes are three digits of 11 bits, which pays while nothing else wants the nearest
-    // cache.
-    const bool wide_digits = request.item_bytes == 4 && !request.pairs;
     const std::int64_t free_blocks =
         request.rows >= request.processors ? 1 : ceil_div(request.processors, request.rows);
-    const std::int64_t splits = std::min(free_blocks, request.length / worth_a_block),
-                       digits = wide_digits ? 3 : request.item_bytes;
+    const std::int64_t splits = std::min(free_blocks, request.length / worth_a_block);
     // Digits of long rows cost memory what vectors cost registers: measured on a Zen 3 for vectors
     // of 32 bytes; with AVX-512 digits are as quick as vectors at a million.
     const std::int64_t divided = request.vector_bytes == 0   ? 0
                                  : request.vector_bytes > 32 ? 1 << 16
                                  : request.item_bytes > 4    ? 1 << 18
                                                              : request.length;
-    layout.vectors =
-        request.vector_bytes > 0 && !request.pairs && (request.length <= divided || splits > 1);
-    // Short rows lie side by side in lanes; a few of them are as quick one by one in vectors. One
-    // block alone takes about as long as three digits of a row.
+    // Values of one and two bytes have a digit or two: as quick as dealing them out.
+    const SortRoad shared = request.item_bytes < 4 ? SortRoad::split_rows : SortRoad::dealt_rows;
+    constexpr std::int64_t cells_a_block = 4, least_cells = 8, most_cells = 64;
+    const std::int64_t cells =
+        std::clamp<std::int64_t>(cells_a_block * free_blocks, least_cells, most_cells);
+    const bool may_deal = shared == SortRoad::dealt_rows && splits > 1;
+    layout.vectors = request.vector_bytes > 0 && !request.pairs &&
+                     (may_deal ? request.length / cells : request.length) <= divided;
+    // Short rows lie side by side in lanes; a few of them are as quick one by one in vectors.
     const std::int64_t side_by_side = layout.vectors ? 64 / request.item_bytes : 1;
+    // One block counts small values alone in the time that a few take to move them.
+    const bool counted = shared == SortRoad::split_rows && !request.pairs;
     layout.road = request.length <= merged && request.rows >= side_by_side ? SortRoad::short_rows
-                  : splits > 1 && (layout.vectors || 3 * splits > digits)  ? SortRoad::split_rows
+                  : splits > (counted ? 4 : 1)                             ? shared
                                                                            : SortRoad::whole_rows;
     layout.road = request.force.value_or(layout.road);
-    if (layout.road == SortRoad::split_rows) {
-        if (wide_digits && !layout.vectors)
-            layout.digit_bits = 11;
-        layout.wide = true;
+    if (layout.road == SortRoad::split_rows || layout.road == SortRoad::dealt_rows) {
+        const bool dealt = layout.road == SortRoad::dealt_rows;
+        layout.vectors &= dealt;
+        layout.wide = !dealt || request.length >= std::int64_t{1} << 31;
         plan.splits = std::max<std::int64_t>(splits, 2);
         plan.tile = ceil_div(request.length, plan.splits);
         plan.splits = ceil_div(request.length, plan.tile);
+        if (dealt)
+            plan.cells = std::min(cells, std::max<std::int64_t>(request.length / 16, 1));
         plan.grid = grid_for(request.rows * plan.splits, 1);
         return;
     }
@@ -160,9 +168,12 @@ std::string describe(const SortPlan& plan) {
                           " a block");
     case SortRoad::split_rows:
         break;
+    case SortRoad::dealt_rows:
+        return join("dealt rows | by ", plan.splits, " blocks into ", plan.cells, " cells a row",
+                    layout.vectors ? ", divided at pivots" : "");
     }
-    return join("split rows | ", layout.vectors ? "merged" : digits, ", ", plan.splits,
-                " blocks a row of ", plan.tile, " elements each");
+    return join("split rows | ", digits, ", ", plan.splits, " blocks a row of ", plan.tile,
+                " elements each");
 }
 
 } // namespace quern

@@ -13,6 +13,7 @@ enum class SortRoad : std::uint8_t {
     short_rows, // several rows a block, merged (CPU: one after the other)
     whole_rows, // a block takes a row through all digits of its keys
     split_rows, // several blocks share a row, one launch a digit
+    dealt_rows, // CPU: several deal a row out into cells, each of which is sorted by one
 };
 
 // Everything that the text depends on besides the type.
@@ -33,6 +34,7 @@ struct SortPlan {
     int passes = 1;          // digits of a key
     std::int64_t tile = 1;   // elements that a block has at a time
     std::int64_t splits = 1; // blocks that share a row
+    std::int64_t cells = 1;  // dealt rows: of a row
     std::uint32_t grid = 1;
     std::int64_t rows_per_block = 1; // short rows
 };

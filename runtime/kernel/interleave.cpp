@@ -66,11 +66,11 @@ ElementwiseSpec interleave_spec(std::size_t parts, std::int64_t bytes) {
     } else {
         out = join(row(*line).name, " line");
         const std::size_t half = parts / 2;
-        operation = *line != DType::complex128
-                        ? join("line = ", word_of(0, parts, 8 * bytes))
-                        : join("line = complex<double>(__longlong_as_double(",
-                               word_of(0, half, 8 * bytes), "), __longlong_as_double(",
-                               word_of(half, half, 8 * bytes), "))");
+        operation =
+            *line != DType::complex128
+                ? join("line = ", word_of(0, parts, 8 * bytes))
+                : join("line = complex<double>(__longlong_as_double(", word_of(0, half, 8 * bytes),
+                       "), __longlong_as_double(", word_of(half, half, 8 * bytes), "))");
     }
     return make_elementwise_spec(
         {.in_params = in, .out_params = out, .operation = operation, .name = "quern_interleave"});
@@ -125,8 +125,8 @@ bool interleave(std::span<const Array> parts, int axis, const Array& target, CUs
     const auto line = line_type(parts.size(), bytes);
     const auto count = static_cast<std::int64_t>(parts.size());
     const Dims flat{target.size() / many};
-    const auto whole = line ? as_words(target, lines, many * count, *line)
-                            : as_words(target, flat, many, *word);
+    const auto whole =
+        line ? as_words(target, lines, many * count, *line) : as_words(target, flat, many, *word);
     std::vector<Array> words;
     for (const Array& part : parts)
         if (const auto seen = as_words(part, lines, many, *word))

@@ -7,7 +7,6 @@
 #include "runtime/kernel/program.h"
 #include "runtime/memory/copy.h"
 
-#include <bit>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -56,9 +55,10 @@ class Sort {
             plan_.layout.threads ? whole_rows_of_threads() : whole_rows();
             break;
         case SortRoad::split_rows:
-            plan_.layout.threads   ? split_rows_of_threads()
-            : plan_.layout.vectors ? merged_rows()
-                                   : split_rows();
+            plan_.layout.threads ? split_rows_of_threads() : split_rows();
+            break;
+        case SortRoad::dealt_rows:
+            dealt_rows();
             break;
         }
         if (!made_.empty())
@@ -134,22 +134,39 @@ class Sort {
                                  number(length()), number(plan_.rows_per_block)}});
     }
 
-    // Parts are sorted, and then merged, there and back, so that the last result is where it is
-    // wanted.
-    void merged_rows() {
-        const Array& spare = *room_for_values();
-        const Array &here = std::bit_width(static_cast<std::uint64_t>(plan_.splits - 1)) % 2 == 0
-                                ? *values_
-                                : spare,
-                    &there = &here == &spare ? *values_ : spare;
-        run("quern_sort_part", {Argument::of(rows_), Argument::of(here), Argument::of(there),
-                                number(length()), number(plan_.splits), number(plan_.tile)});
-        const Array *from = &here, *to = &there;
-        for (std::int64_t width = plan_.tile; width < length(); width *= 2) {
-            run("quern_sort_merge", {Argument::of(*from), Argument::of(*to), number(length()),
-                                     number(plan_.splits), number(plan_.tile), number(width)});
-            std::swap(from, to);
+    // Parts of a row are dealt out into cells, and cells sorted, each like a row.
+    void dealt_rows() {
+        constexpr std::int64_t splitters_bytes = 63 * 16;
+        const std::int64_t cells = plan_.cells, entries = cells * plan_.splits;
+        const Array &splitters = *room(DType::uint8, count() * splitters_bytes),
+                    &cell_of = *room(DType::uint8, rows_.size()),
+                    &counts =
+                        *room(plan_.layout.wide ? DType::uint64 : DType::uint32, count() * entries),
+                    &dealt = *room_for_values(), &spare = *room_for_values();
+        const Array* const values = values_ != nullptr ? values_ : room_for_values();
+        const Array *places = nullptr, *here = nullptr, *there = nullptr;
+        if (places_ != nullptr) {
+            places = room_for_places();
+            here = room_for_places();
+            there = room_for_places();
         }
+        run("quern_sort_splitters",
+            {Argument::of(rows_), Argument::of(splitters), number(length()), number(cells)},
+            static_cast<std::uint32_t>(count()));
+        run("quern_sort_count", {Argument::of(rows_), Argument::of(cell_of),
+                                 Argument::of(splitters), Argument::of(counts), number(length()),
+                                 number(plan_.splits), number(plan_.tile), number(cells)});
+        run("quern_sort_offsets", {Argument::of(counts), number(entries)},
+            static_cast<std::uint32_t>(count()));
+        run("quern_sort_deal", {Argument::of(rows_), Argument::of(cell_of), Argument::of(dealt),
+                                array_or_null(places), Argument::of(counts), number(length()),
+                                number(plan_.splits), number(plan_.tile), number(cells)});
+        run("quern_sort_cells",
+            {Argument::of(dealt), array_or_null(places), array_or_null(values), Argument::of(spare),
+             array_or_null(here), array_or_null(there), array_or_null(given_),
+             array_or_null(places_), Argument::of(counts), number(length()), number(plan_.splits),
+             number(cells)},
+            static_cast<std::uint32_t>(count() * cells));
     }
     void split_rows() {
         const Array& counts =
@@ -163,7 +180,8 @@ class Sort {
             const std::int64_t shift = std::int64_t{k} * plan_.layout.digit_bits;
             run("quern_sort_count", {Argument::of(*from), number(length()), number(plan_.splits),
                                      number(plan_.tile), Argument::of(counts), number(shift)});
-            run("quern_sort_offsets", {Argument::of(counts), number(plan_.splits)},
+            run("quern_sort_offsets",
+                {Argument::of(counts), number(plan_.splits << plan_.layout.digit_bits)},
                 static_cast<std::uint32_t>(count()));
             run("quern_sort_pass",
                 {Argument::of(*from), array_or_null(to), array_or_null(from_places),

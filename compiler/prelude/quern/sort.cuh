@@ -1,7 +1,7 @@
 // Stable sorts of rows, NaN last: short rows are merged, longer ones go digit by digit of a key, from the lowest up or, whole
 // rows on a CPU, from the highest down. Zeros keep their signs: values move as they are, or as keys where there is no -0.0.
-// QUERN_SORT_PAIRS: the place that a
-// value had in its row travels with it. Where QUERN_SORT_THREADS is 0 a block is one thread, and no thread waits.
+// QUERN_SORT_PAIRS: the place that a value had in its row travels with it. Where QUERN_SORT_THREADS is 0 a block is one thread,
+// and no thread waits.
 #pragma once
 #include "quern/sort_key.cuh"
 
@@ -47,6 +47,8 @@ const int sort_held = QUERN_SORT_HELD, sort_block = QUERN_SORT_BLOCK, sort_warps
 #include "quern/sort_gpu.cuh"
 #elif QUERN_SORT_ROAD == 0
 #include "quern/sort_short_cpu.cuh"
-#else
+#elif QUERN_SORT_ROAD == 1
 #include "quern/sort_cpu.cuh"
+#else
+#include "quern/sort_split_cpu.cuh"
 #endif

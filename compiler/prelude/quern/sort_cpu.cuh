@@ -7,8 +7,6 @@
 
 namespace quern {
 
-#if QUERN_SORT_ROAD == 1
-
 // A row from its leading digits down. What is long is dealt out into cells, and each of them again; what fits the nearest cache
 // into 65536 by two passes, the lower digit first, and what they leave in disorder, mostly little, is put right by insertion on
 // the way to its place. All of this keeps equal keys in their order.
@@ -54,7 +52,7 @@ template <class T, bool as_keys, class Key> __device__ inline bool find_range(co
     return true;
 }
 
-// Items with their places where QUERN_SORT_PAIRS says so, and a row whose places are where it stands.
+// Items with their places where QUERN_SORT_PAIRS says so, and a row with the places that it brings, or those where it stands.
 template <class Move> struct Items {
     typename Move::Item* values;
     SortPlace* places;
@@ -63,8 +61,9 @@ template <class Move> struct Items {
 };
 template <class T, class Move> struct Row {
     const T* values;
+    const SortPlace* places;
     __device__ typename Move::Item item(long long k) const { return Move::of(values[k]); }
-    __device__ SortPlace place(long long k) const { return static_cast<SortPlace>(k); }
+    __device__ SortPlace place(long long k) const { return places ? places[k] : static_cast<SortPlace>(k); }
 };
 
 // Cells in the order of keys: by the bits of keys, or by the values of a row of floats, which mostly spread better.
@@ -286,8 +285,7 @@ template <class T, bool as_keys> struct RowSort {
         sort_near(from, begin, end, cells, width <= steps.bits, steps.passes);
     }
 
-    __device__ inline void sort_row(const T* row, long long length, const Key& least, const Key& most) {
-        const Row from = {row};
+    __device__ inline void sort_row(const Row& from, long long length, const Key& least, const Key& most) {
         const int width = bits_of(difference(most, least));
         if (width == 0) {
             finish(from, 0, length);
@@ -363,6 +361,31 @@ QUERN_COUNTED(unsigned long long)
 #undef QUERN_COUNTED
 #endif
 
+// One row. `in` stays as it is; `spare`, and with places `here` and `there`, are as long as it is.
+template <class T>
+__device__ inline void sort_row(const T* in, const SortPlace* places, T* values, T* spare, SortPlace* here, SortPlace* there,
+                                const long long* given, long long* result, long long length) {
+#if !QUERN_SORT_PAIRS
+    if (write_counted(in, values, spare, length)) return;
+#endif
+#if QUERN_VECTORS
+    VectorSort<T>{values, spare}.sort(in, 0, length);
+#else
+    const auto run = [&](auto moves_keys) {
+        typedef RowSort<T, decltype(moves_keys)::worth> Sort;
+        typedef typename Sort::Item Item;
+        typename Sort::Key least, most;
+        if (!find_range<T, decltype(moves_keys)::worth>(in, length, least, most)) return false;
+        Sort{{reinterpret_cast<Item*>(values), here}, {reinterpret_cast<Item*>(spare), there}, values, given, result}.sort_row(
+            {in, places}, length, least, most);
+        return true;
+    };
+    if (!run(MovesKeys<T>())) run(MovesKeys<void>());
+#endif
+}
+
+#if QUERN_SORT_ROAD == 1
+
 template <class T>
 __device__ inline void sort_rows(const T* in, T* out, T* spare, T* second, SortPlace* here, SortPlace* there, const long long* given,
                                  long long* result, long long rows, long long length, long long rows_per_block) {
@@ -370,118 +393,8 @@ __device__ inline void sort_rows(const T* in, T* out, T* spare, T* second, SortP
                     own = blockIdx.x * length; // of the block's room
     for (long long row = begin; row < end; ++row) {
         const long long at = row * length;
-#if !QUERN_SORT_PAIRS
-        if (write_counted(in + at, out + at, spare + own, length)) continue;
-#endif
-        T* const values = out ? out + at : second + own;
-#if QUERN_VECTORS
-        VectorSort<T>{values, spare + own}.sort(in + at, 0, length);
-#else
-        const long long* const own_given = given ? given + at : nullptr;
-        long long* const own_result = result ? result + at : nullptr;
-        const auto run = [&](auto moves_keys) {
-            typedef RowSort<T, decltype(moves_keys)::worth> Sort;
-            typedef typename Sort::Item Item;
-            typename Sort::Key least, most;
-            if (!find_range<T, decltype(moves_keys)::worth>(in + at, length, least, most)) return false;
-            Sort{{reinterpret_cast<Item*>(values), here ? here + own : nullptr},
-                 {reinterpret_cast<Item*>(spare + own), there ? there + own : nullptr},
-                 values, own_given, own_result}
-                .sort_row(in + at, length, least, most);
-            return true;
-        };
-        if (!run(MovesKeys<T>())) run(MovesKeys<void>());
-#endif
-    }
-}
-
-#elif QUERN_VECTORS
-
-// Blocks sort their parts of a row, each of which is `chunk` long, and merge them, two runs at a time.
-template <class T> __device__ inline void sort_part(const T* in, T* here, T* there, long long length, long long splits, long long chunk) {
-    const long long row = blockIdx.x / splits, begin = (blockIdx.x - row * splits) * chunk, end = begin + chunk < length ? begin + chunk : length;
-    VectorSort<T>{here + row * length, there + row * length}.sort(in + row * length, begin, end);
-}
-// A block's part of the result. Runs of `width` are in order; of equal values those of the first run come first.
-template <class T>
-__device__ inline void sort_merge(const T* in, T* out, long long length, long long splits, long long chunk, long long width) {
-    const long long row = blockIdx.x / splits, begin = (blockIdx.x - row * splits) * chunk, base = begin / (2 * width) * (2 * width),
-                    part = begin + chunk < length ? chunk : length - begin, middle = base + width < length ? base + width : length,
-                    last = middle + width < length ? middle + width : length;
-    const T *const one = in + row * length + base, *const other = in + row * length + middle;
-    const long long ones = middle - base, others = last - middle, before = begin - base; // all that come before this part
-    long long a = before > others ? before - others : 0, most = before < ones ? before : ones;
-    while (a < most) {
-        const long long half = (a + most) / 2;
-        if (sorts_before(other[before - 1 - half], one[half]))
-            most = half;
-        else
-            a = half + 1;
-    }
-    long long b = before - a, k = 0;
-    T* const to = out + row * length + begin;
-    while (k < part && a < ones && b < others) {
-        long long sure = part - k < ones - a ? part - k : ones - a; // that neither run ends within
-        sure = sure < others - b ? sure : others - b;
-        for (const long long stop = k + sure; k < stop; ++k) {
-            // by bits, for nobody foresees which it is
-            typedef typename Ordered<T>::Key Bits;
-            const T first = one[a], second = other[b];
-            const int turn = (second < first) | ((first != first) & (second == second));
-            Bits taken, other_bits;
-            memcpy(&taken, &first, sizeof taken);
-            memcpy(&other_bits, &second, sizeof taken);
-            taken ^= (taken ^ other_bits) & static_cast<Bits>(-turn);
-            memcpy(to + k, &taken, sizeof taken);
-            b += turn;
-            a += 1 - turn;
-        }
-    }
-    for (; k < part && a < ones; ++k, ++a) to[k] = one[a];
-    for (; k < part; ++k, ++b) to[k] = other[b];
-}
-
-#else
-
-// A block's part of a row, counted by digit, and then moved to where that digit of that part begins. Counts lie by row, digit
-// and part: their sums in this order are the places.
-struct Part {
-    long long row, number, begin, end;
-    __device__ Part(long long length, long long splits, long long chunk)
-        : row(blockIdx.x / splits), number(blockIdx.x - row * splits), begin(number * chunk), end(begin + chunk < length ? begin + chunk : length) {}
-};
-
-template <class T> __device__ inline void sort_count(const T* in, long long length, long long splits, long long chunk, SortCount* counts, int shift) {
-    SortCount own[sort_digits];
-    const Part part(length, splits, chunk);
-    for (int d = 0; d < sort_digits; ++d) own[d] = 0;
-    for (long long k = part.begin; k < part.end; ++k) ++own[digit_of<QUERN_SORT_DIGIT_BITS>(SortKey<T>::of(in[part.row * length + k]), shift)];
-    for (int d = 0; d < sort_digits; ++d) counts[(part.row * sort_digits + d) * splits + part.number] = own[d];
-}
-
-__device__ inline void sort_offsets(SortCount* counts, long long splits) {
-    SortCount before = 0, *const own = counts + blockIdx.x * sort_digits * splits;
-    for (long long k = 0; k < sort_digits * splits; ++k) {
-        const SortCount count = own[k];
-        own[k] = before;
-        before += count;
-    }
-}
-
-template <class T>
-__device__ inline void sort_pass(const T* in, T* out, const Places& places, long long length, long long splits, long long chunk,
-                                 const SortCount* counts, int shift) {
-    SortCount start[sort_digits];
-    const Part part(length, splits, chunk);
-    const long long base = part.row * length;
-    for (int d = 0; d < sort_digits; ++d) start[d] = counts[(part.row * sort_digits + d) * splits + part.number];
-    for (long long k = part.begin; k < part.end; ++k) {
-        const T value = in[base + k];
-        const SortCount to = start[digit_of<QUERN_SORT_DIGIT_BITS>(SortKey<T>::of(value), shift)]++;
-        if (out) out[base + to] = value;
-#if QUERN_SORT_PAIRS
-        places.put(base, to, places.at(base, k));
-#endif
+        sort_row(in + at, nullptr, out ? out + at : second + own, spare + own, here ? here + own : nullptr, there ? there + own : nullptr,
+                 given ? given + at : nullptr, result ? result + at : nullptr, length);
     }
 }
 
@@ -494,25 +407,5 @@ extern "C" __global__ void quern_sort_rows(const QUERN_T0* in, QUERN_T0* out, QU
                                            quern::SortPlace* there, const long long* given, long long* result, const long long rows,
                                            const long long length, const long long rows_per_block) {
     quern::sort_rows(in, out, spare, second, here, there, given, result, rows, length, rows_per_block);
-}
-#elif QUERN_VECTORS
-extern "C" __global__ void quern_sort_part(const QUERN_T0* in, QUERN_T0* here, QUERN_T0* there, const long long length, const long long splits,
-                                           const long long chunk) {
-    quern::sort_part(in, here, there, length, splits, chunk);
-}
-extern "C" __global__ void quern_sort_merge(const QUERN_T0* in, QUERN_T0* out, const long long length, const long long splits, const long long chunk,
-                                            const long long width) {
-    quern::sort_merge(in, out, length, splits, chunk, width);
-}
-#else
-extern "C" __global__ void quern_sort_count(const QUERN_T0* in, const long long length, const long long splits, const long long chunk,
-                                            quern::SortCount* counts, const long long shift) {
-    quern::sort_count(in, length, splits, chunk, counts, static_cast<int>(shift));
-}
-extern "C" __global__ void quern_sort_offsets(quern::SortCount* counts, const long long splits) { quern::sort_offsets(counts, splits); }
-extern "C" __global__ void quern_sort_pass(const QUERN_T0* in, QUERN_T0* out, const quern::SortPlace* from, quern::SortPlace* to,
-                                           const long long* given, long long* result, const long long length, const long long splits,
-                                           const long long chunk, const quern::SortCount* counts, const long long shift) {
-    quern::sort_pass(in, out, quern::Places{from, to, given, result}, length, splits, chunk, counts, static_cast<int>(shift));
 }
 #endif

@@ -1,0 +1,197 @@
+// Sorts of rows that blocks of one thread share: every block has a part of a row, counts what goes where, and moves it there.
+#pragma once
+#if QUERN_SORT_ROAD == 3
+#include "quern/sort_cpu.cuh"
+#endif
+
+namespace quern {
+
+// A block's part of a row. Counts lie by row, then by where values go, then by part: their sums in this order are the places.
+struct Part {
+    long long row, number, begin, end;
+    __device__ Part(long long length, long long splits, long long chunk)
+        : row(blockIdx.x / splits), number(blockIdx.x - row * splits), begin(number * chunk), end(begin + chunk < length ? begin + chunk : length) {}
+};
+
+__device__ inline void sort_offsets(SortCount* counts, long long entries) {
+    SortCount before = 0, *const own = counts + blockIdx.x * entries;
+    for (long long k = 0; k < entries; ++k) {
+        const SortCount count = own[k];
+        own[k] = before;
+        before += count;
+    }
+}
+
+#if QUERN_SORT_ROAD == 2 // by one digit of the keys after another, the lowest first
+
+template <class T> __device__ inline void sort_count(const T* in, long long length, long long splits, long long chunk, SortCount* counts, int shift) {
+    SortCount own[sort_digits];
+    const Part part(length, splits, chunk);
+    for (int d = 0; d < sort_digits; ++d) own[d] = 0;
+    for (long long k = part.begin; k < part.end; ++k) ++own[digit_of<QUERN_SORT_DIGIT_BITS>(SortKey<T>::of(in[part.row * length + k]), shift)];
+    for (int d = 0; d < sort_digits; ++d) counts[(part.row * sort_digits + d) * splits + part.number] = own[d];
+}
+
+template <class T>
+__device__ inline void sort_pass(const T* in, T* out, const Places& places, long long length, long long splits, long long chunk,
+                                 const SortCount* counts, int shift) {
+    SortCount start[sort_digits];
+    const Part part(length, splits, chunk);
+    const long long base = part.row * length;
+    for (int d = 0; d < sort_digits; ++d) start[d] = counts[(part.row * sort_digits + d) * splits + part.number];
+    for (long long k = part.begin; k < part.end; ++k) {
+        const T value = in[base + k];
+        const SortCount to = start[digit_of<QUERN_SORT_DIGIT_BITS>(SortKey<T>::of(value), shift)]++;
+        if (out) out[base + to] = value;
+#if QUERN_SORT_PAIRS
+        places.put(base, to, places.at(base, k));
+#endif
+    }
+}
+
+#else // dealt out at splitters into cells, each of which is then a row of its own
+
+const int most_cells = 64, sampled = 16; // of a row; keys looked at for each cell
+template <class Key> struct CellNumber { typedef Key type; }; // as wide as a key: lanes of both then match
+template <> struct CellNumber<WideKey> { typedef unsigned long long type; };
+template <class T> struct Splitters { typename SortKey<T>::Key keys[most_cells - 1]; };
+
+// A row's splitters are every sixteenth of some keys, which stand about evenly along it.
+template <class T> __device__ inline void sort_splitters(const T* in, Splitters<T>* splitters, long long length, int cells) {
+    typedef typename SortKey<T>::Key Key;
+    Key keys[most_cells * sampled];
+    const T* const row = in + blockIdx.x * length;
+    const int count = cells * sampled;
+    const long long apart = length / count;
+    unsigned int noise = 0x9e3779b9u;
+    for (int k = 0; k < count; ++k) {
+        noise = noise * 1664525u + 1013904223u;
+        keys[k] = SortKey<T>::of(row[k * apart + (noise >> 8) % apart]);
+    }
+    for (const int gap : {701, 301, 132, 57, 23, 10, 4, 1})
+        for (int k = gap; k < count; ++k) {
+            const Key key = keys[k];
+            int at = k;
+            for (; at >= gap && key < keys[at - gap]; at -= gap) keys[at] = keys[at - gap];
+            keys[at] = key;
+        }
+    for (int c = 1; c < cells; ++c) splitters[blockIdx.x].keys[c - 1] = keys[c * sampled];
+}
+
+// The cell of each value of a part, as many as splitters are not above it, and how many values a cell has.
+template <class T>
+__device__ inline void sort_count(const T* in, unsigned char* cell_of, const Splitters<T>* splitters, SortCount* counts, long long length,
+                                  long long splits, long long chunk, int cells) {
+    typedef typename SortKey<T>::Key Key;
+    typedef typename CellNumber<Key>::type Number;
+    const int lanes = 8, width = 4 * lanes;
+    const long long turn = 1ll << 24; // steps after which a lane's count is added to the others, before it overflows
+    const Part part(length, splits, chunk);
+    const T* const row = in + part.row * length;
+    unsigned char* const cell = cell_of + part.row * length;
+    const Splitters<T> above = splitters[part.row];
+    SortCount reached[most_cells + 1] = {}; // values at or behind the splitter that begins a cell
+    reached[0] = static_cast<SortCount>(part.end - part.begin);
+    for (long long from = part.begin; from < part.end; from += turn * width) {
+        const long long stop = part.end - from < turn * width ? part.end : from + turn * width;
+        Number sums[most_cells][lanes] = {};
+        for (long long k = from; k < stop; k += width) {
+            const int count = stop - k < width ? static_cast<int>(stop - k) : width;
+            Key keys[width];
+            Number found[width];
+            for (int l = 0; l < width; ++l) keys[l] = Key(), found[l] = 0;
+            if (count == width)
+                for (int l = 0; l < width; ++l) keys[l] = SortKey<T>::of(row[k + l]);
+            else
+                for (int l = 0; l < count; ++l) keys[l] = SortKey<T>::of(row[k + l]);
+            for (int c = 1; c < cells; ++c) {
+                const Key first = above.keys[c - 1];
+                for (int l = 0; l < lanes; ++l) {
+                    Number all = 0;
+#pragma unroll
+                    for (int m = 0; m < width; m += lanes) {
+                        const Number one = !(keys[l + m] < first);
+                        found[l + m] += one;
+                        all += one;
+                    }
+                    sums[c][l] += all;
+                }
+            }
+            if (count == width)
+                for (int l = 0; l < width; ++l) cell[k + l] = static_cast<unsigned char>(found[l]);
+            else
+                for (int l = 0; l < count; ++l) cell[k + l] = static_cast<unsigned char>(found[l]);
+            if (count < width) // the keys beyond the end stand in the first cells there are for them
+                for (int c = 1; c < cells; ++c)
+                    if (!(Key() < above.keys[c - 1])) reached[c] -= width - count;
+        }
+        for (int c = 1; c < cells; ++c)
+            for (int l = 0; l < lanes; ++l) reached[c] += static_cast<SortCount>(sums[c][l]);
+    }
+    for (int c = 0; c < cells; ++c)
+        counts[(part.row * cells + c) * splits + part.number] = reached[c] - (c + 1 < cells ? reached[c + 1] : 0);
+}
+
+template <class T>
+__device__ inline void sort_deal(const T* in, const unsigned char* cell_of, T* dealt, SortPlace* places, const SortCount* counts,
+                                  long long length, long long splits, long long chunk, int cells) {
+    SortCount start[most_cells];
+    const Part part(length, splits, chunk);
+    const long long base = part.row * length;
+    for (int c = 0; c < cells; ++c) start[c] = counts[(part.row * cells + c) * splits + part.number];
+    for (long long k = part.begin; k < part.end; ++k) {
+        const SortCount to = start[cell_of[base + k]]++;
+        dealt[base + to] = in[base + k];
+#if QUERN_SORT_PAIRS
+        places[base + to] = static_cast<SortPlace>(k);
+#endif
+    }
+}
+
+template <class T>
+__device__ inline void sort_cells(const T* dealt, const SortPlace* places, T* values, T* spare, SortPlace* here, SortPlace* there,
+                                  const long long* given, long long* result, const SortCount* counts, long long length, long long splits, int cells) {
+    const long long row = blockIdx.x / cells, cell = blockIdx.x - row * cells, first = counts[blockIdx.x * splits],
+                    end = cell + 1 < cells ? static_cast<long long>(counts[(blockIdx.x + 1) * splits]) : length, at = row * length + first;
+    if (first < end)
+        sort_row(dealt + at, places ? places + at : nullptr, values + at, spare + at, here ? here + at : nullptr, there ? there + at : nullptr,
+                 given ? given + row * length : nullptr, result ? result + at : nullptr, end - first);
+}
+
+#endif
+
+} // namespace quern
+
+extern "C" __global__ void quern_sort_offsets(quern::SortCount* counts, const long long entries) { quern::sort_offsets(counts, entries); }
+
+#if QUERN_SORT_ROAD == 2
+extern "C" __global__ void quern_sort_count(const QUERN_T0* in, const long long length, const long long splits, const long long chunk,
+                                            quern::SortCount* counts, const long long shift) {
+    quern::sort_count(in, length, splits, chunk, counts, static_cast<int>(shift));
+}
+extern "C" __global__ void quern_sort_pass(const QUERN_T0* in, QUERN_T0* out, const quern::SortPlace* from, quern::SortPlace* to,
+                                           const long long* given, long long* result, const long long length, const long long splits,
+                                           const long long chunk, const quern::SortCount* counts, const long long shift) {
+    quern::sort_pass(in, out, quern::Places{from, to, given, result}, length, splits, chunk, counts, static_cast<int>(shift));
+}
+#else
+typedef quern::Splitters<QUERN_T0> QuernSplitters;
+extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, QuernSplitters* splitters, const long long length, const long long cells) {
+    quern::sort_splitters(in, splitters, length, static_cast<int>(cells));
+}
+extern "C" __global__ void quern_sort_count(const QUERN_T0* in, unsigned char* cell_of, const QuernSplitters* splitters, quern::SortCount* counts,
+                                            const long long length, const long long splits, const long long chunk, const long long cells) {
+    quern::sort_count(in, cell_of, splitters, counts, length, splits, chunk, static_cast<int>(cells));
+}
+extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned char* cell_of, QUERN_T0* dealt, quern::SortPlace* places,
+                                           const quern::SortCount* counts, const long long length, const long long splits,
+                                           const long long chunk, const long long cells) {
+    quern::sort_deal(in, cell_of, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
+}
+extern "C" __global__ void quern_sort_cells(const QUERN_T0* dealt, const quern::SortPlace* places, QUERN_T0* values, QUERN_T0* spare,
+                                            quern::SortPlace* here, quern::SortPlace* there, const long long* given, long long* result,
+                                            const quern::SortCount* counts, const long long length, const long long splits,
+                                            const long long cells) {
+    quern::sort_cells(dealt, places, values, spare, here, there, given, result, counts, length, splits, static_cast<int>(cells));
+}
+#endif
