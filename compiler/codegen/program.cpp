@@ -24,13 +24,12 @@ std::string emit_program(const ProgramText& program) {
     return out.take();
 }
 
-std::array<std::pair<std::string_view, int>, 8> sort_numbers(const SortLayout& layout) {
+std::array<std::pair<std::string_view, int>, 7> sort_numbers(const SortLayout& layout) {
     return {{
         {"QUERN_SORT_ROAD", static_cast<int>(layout.road)},
         {"QUERN_SORT_THREADS", layout.threads},
         {"QUERN_SORT_PAIRS", layout.pairs},
         {"QUERN_SORT_WIDE", layout.wide},
-        {"QUERN_SORT_DIGIT_BITS", layout.digit_bits},
         {"QUERN_SORT_HELD", layout.held},
         {"QUERN_SORT_BLOCK", layout.block},
         {"QUERN_VECTORS", layout.vectors},

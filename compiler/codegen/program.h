@@ -21,7 +21,7 @@ struct ProgramText {
 [[nodiscard]] std::string emit_program(const ProgramText& program);
 
 // The numbers of the program "quern/sort.cuh", whose one type is what is sorted.
-[[nodiscard]] std::array<std::pair<std::string_view, int>, 8>
+[[nodiscard]] std::array<std::pair<std::string_view, int>, 7>
 sort_numbers(const SortLayout& layout);
 
 } // namespace quern

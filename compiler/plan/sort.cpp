@@ -148,14 +148,14 @@ SortPlan plan_sort(const SortRequest& request) {
         plan_for_cpu(request, plan);
     const int bits =
         request.key_bits > 0 ? request.key_bits : static_cast<int>(request.item_bytes) * 8;
-    plan.passes = static_cast<int>(ceil_div(bits, plan.layout.digit_bits));
+    plan.passes = static_cast<int>(ceil_div(bits, sort_digit_bits));
     return plan;
 }
 
 std::string describe(const SortPlan& plan) {
     const SortLayout& layout = plan.layout;
     const std::string digits = join(plan.passes, plan.passes == 1 ? " digit" : " digits", " of ",
-                                    int{layout.digit_bits}, " bits");
+                                    sort_digit_bits, " bits");
     switch (layout.road) {
     case SortRoad::short_rows:
         return join("short rows | merged, ", plan.rows_per_block, " rows a block");

@@ -19,13 +19,12 @@ enum class SortRoad : std::uint8_t {
 // Everything that the text depends on besides the type.
 struct SortLayout {
     SortRoad road = SortRoad::whole_rows;
-    bool threads = true;         // blocks of many threads; else of one, for the CPU
-    bool pairs = false;          // places travel with the values
-    bool wide = false;           // counts of 64 bits
-    bool vectors = false;        // CPU: values alone are divided at pivots, vector by vector
-    std::uint8_t digit_bits = 8; // of a key, for each pass
-    std::uint8_t held = 1;       // values of one thread
-    std::uint16_t block = 512;   // threads
+    bool threads = true;       // blocks of many threads; else of one, for the CPU
+    bool pairs = false;        // places travel with the values
+    bool wide = false;         // counts of 64 bits
+    bool vectors = false;      // CPU: values alone are divided at pivots, vector by vector
+    std::uint8_t held = 1;     // values of one thread
+    std::uint16_t block = 512; // threads
     friend bool operator==(const SortLayout&, const SortLayout&) = default;
 };
 
@@ -51,6 +50,8 @@ struct SortRequest {
     int force_block = 0;           // likewise: threads
     std::optional<SortRoad> force; // likewise
 };
+
+inline constexpr int sort_digit_bits = 8; // of a key, for each pass
 
 [[nodiscard]] SortPlan plan_sort(const SortRequest& request);
 

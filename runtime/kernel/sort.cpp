@@ -70,7 +70,7 @@ class Sort {
     [[nodiscard]] std::int64_t count() const { return rows_.shape()[0]; }
     [[nodiscard]] std::int64_t length() const { return rows_.shape()[1]; }
     [[nodiscard]] std::int64_t key_bits() const {
-        return std::int64_t{plan_.layout.digit_bits} * plan_.passes;
+        return std::int64_t{sort_digit_bits} * plan_.passes;
     }
     void run(std::string_view kernel, const std::vector<Argument>& args) {
         run(kernel, args, launch_.grid);
@@ -169,19 +169,18 @@ class Sort {
             static_cast<std::uint32_t>(count() * cells));
     }
     void split_rows() {
-        const Array& counts =
-            *room(DType::uint64, (count() * plan_.splits) << plan_.layout.digit_bits);
+        const Array& counts = *room(DType::uint64, (count() * plan_.splits) << sort_digit_bits);
         const Between between = make_between();
         const Array *from = &rows_, *from_places = nullptr;
         for (int k = 0; k < plan_.passes; ++k) {
             const bool last = k + 1 == plan_.passes, odd = (plan_.passes - k) % 2 != 0;
             const Array* const to = last ? values_ : odd ? between.second : between.spare;
             const Array* const to_places = last ? nullptr : odd ? between.there : between.here;
-            const std::int64_t shift = std::int64_t{k} * plan_.layout.digit_bits;
+            const std::int64_t shift = std::int64_t{k} * sort_digit_bits;
             run("quern_sort_count", {Argument::of(*from), number(length()), number(plan_.splits),
                                      number(plan_.tile), Argument::of(counts), number(shift)});
             run("quern_sort_offsets",
-                {Argument::of(counts), number(plan_.splits << plan_.layout.digit_bits)},
+                {Argument::of(counts), number(plan_.splits << sort_digit_bits)},
                 static_cast<std::uint32_t>(count()));
             run("quern_sort_pass",
                 {Argument::of(*from), array_or_null(to), array_or_null(from_places),
@@ -243,7 +242,7 @@ class Sort {
     const SortCall& call_;
     Device& device_;
     SortPlan plan_;
-    std::array<std::pair<std::string_view, int>, 8> numbers_;
+    std::array<std::pair<std::string_view, int>, 7> numbers_;
     DType type_;
     ProgramLaunch launch_;
     std::deque<Array> made_;

@@ -15,7 +15,7 @@ typedef unsigned int SortPlace;
 typedef unsigned int SortCount;
 #endif
 
-const int sort_digits = 1 << QUERN_SORT_DIGIT_BITS;
+const int sort_digits = 256; // digits of 8 bits
 
 // Where places come from and go to: on the way in `SortPlace`s, at the end in 64 bits. Without `given` a value's place is
 // where it stands.

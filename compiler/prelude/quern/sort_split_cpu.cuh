@@ -28,7 +28,7 @@ template <class T> __device__ inline void sort_count(const T* in, long long leng
     SortCount own[sort_digits];
     const Part part(length, splits, chunk);
     for (int d = 0; d < sort_digits; ++d) own[d] = 0;
-    for (long long k = part.begin; k < part.end; ++k) ++own[digit_of<QUERN_SORT_DIGIT_BITS>(SortKey<T>::of(in[part.row * length + k]), shift)];
+    for (long long k = part.begin; k < part.end; ++k) ++own[digit_of<8>(SortKey<T>::of(in[part.row * length + k]), shift)];
     for (int d = 0; d < sort_digits; ++d) counts[(part.row * sort_digits + d) * splits + part.number] = own[d];
 }
 
@@ -41,7 +41,7 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
     for (int d = 0; d < sort_digits; ++d) start[d] = counts[(part.row * sort_digits + d) * splits + part.number];
     for (long long k = part.begin; k < part.end; ++k) {
         const T value = in[base + k];
-        const SortCount to = start[digit_of<QUERN_SORT_DIGIT_BITS>(SortKey<T>::of(value), shift)]++;
+        const SortCount to = start[digit_of<8>(SortKey<T>::of(value), shift)]++;
         if (out) out[base + to] = value;
 #if QUERN_SORT_PAIRS
         places.put(base, to, places.at(base, k));
@@ -59,6 +59,7 @@ template <class T> struct Splitters { typename SortKey<T>::Key keys[most_cells -
 // A row's splitters are every sixteenth of some keys, which stand about evenly along it.
 template <class T> __device__ inline void sort_splitters(const T* in, Splitters<T>* splitters, long long length, int cells) {
     typedef typename SortKey<T>::Key Key;
+    if (cells == 1) return;
     Key keys[most_cells * sampled];
     const T* const row = in + blockIdx.x * length;
     const int count = cells * sampled;

@@ -32,7 +32,7 @@ TEST(SortPlan, RoadsByLengthAndSizeOfValues) {
     EXPECT_EQ(plan(1, 2049, 16).layout.road, SortRoad::split_rows);
     EXPECT_EQ(plan(9, 256, 4, Target::cpu).layout.road, SortRoad::short_rows);
     EXPECT_EQ(plan(9, 1 << 20, 4, Target::cpu).layout.road, SortRoad::whole_rows);
-    EXPECT_EQ(plan(1, 1 << 20, 4, Target::cpu).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(plan(1, 1 << 20, 4, Target::cpu).layout.road, SortRoad::dealt_rows);
     EXPECT_EQ(plan(1, 1 << 14, 4, Target::cpu).layout.road, SortRoad::whole_rows);
 }
 
@@ -82,19 +82,34 @@ TEST(SortPlan, CountsAreWideWhereTheyMustBe) {
     EXPECT_TRUE(plan(1, std::int64_t{1} << 30).layout.wide);
 }
 
-TEST(SortPlan, DigitsAreWideForFourBytesOnTheCpu) {
-    EXPECT_EQ(plan(1, 1 << 20, 4, Target::cpu).passes, 3);
-    EXPECT_EQ(plan(1, 1 << 20, 4, Target::cpu, true).passes, 4);
-    EXPECT_EQ(plan(1, 1 << 20, 8, Target::cpu).passes, 8);
+TEST(SortPlan, BlocksOfTheCpuShareARow) {
+    EXPECT_EQ(plan(2, 1 << 20, 4, Target::cpu).layout.road, SortRoad::dealt_rows);
+    EXPECT_EQ(plan(1, 1 << 20, 16, Target::cpu, true).layout.road, SortRoad::dealt_rows);
+    EXPECT_EQ(plan(4, 1 << 20, 8, Target::cpu).layout.road, SortRoad::whole_rows);
+    EXPECT_EQ(plan(1, 1 << 20, 2, Target::cpu, true).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(plan(1, 1 << 20, 2, Target::cpu).layout.road, SortRoad::whole_rows); // counted
 }
 
-TEST(SortPlan, BlocksOfTheCpuShareARowWhereThereAreEnoughForItsDigits) {
-    EXPECT_EQ(plan(2, 1 << 20, 4, Target::cpu).layout.road, SortRoad::split_rows);
-    EXPECT_EQ(plan(2, 1 << 20, 8, Target::cpu).layout.road, SortRoad::whole_rows);
-    EXPECT_EQ(plan(1, 1 << 20, 8, Target::cpu).layout.road, SortRoad::split_rows);
+TEST(SortPlan, CellsOfTheCpuAreSomeForEachBlock) {
+    SortRequest request;
+    request.target = Target::cpu;
+    request.length = 1 << 26;
+    for (const auto& [processors, cells] : {std::pair{2, 8}, {4, 16}, {16, 64}, {64, 64}}) {
+        request.processors = processors;
+        const SortPlan made = plan_sort(request);
+        EXPECT_EQ(made.cells, cells);
+        EXPECT_EQ(made.splits, processors);
+        EXPECT_GE(made.splits * made.tile, request.length);
+    }
+    request.processors = 2;
+    request.force = SortRoad::dealt_rows;
+    for (const std::int64_t length : {1, 2, 15, 16, 33, 500}) { // keys enough to choose from
+        request.length = length;
+        EXPECT_LE(plan_sort(request).cells, std::max<std::int64_t>(length / 16, 1));
+    }
 }
 
-TEST(SortPlan, VectorsOfTheCpuDivideRowsAndMergeParts) {
+TEST(SortPlan, VectorsOfTheCpuDivideRowsAndCells) {
     SortRequest request;
     request.target = Target::cpu;
     request.vector_bytes = 32;
@@ -107,10 +122,10 @@ TEST(SortPlan, VectorsOfTheCpuDivideRowsAndMergeParts) {
     EXPECT_EQ(made(16, 256).layout.road, SortRoad::short_rows); // as many as lanes
     EXPECT_EQ(made(15, 256).layout.road, SortRoad::whole_rows);
     EXPECT_EQ(made(16, 257).layout.road, SortRoad::whole_rows);
-    EXPECT_EQ(made(1, 1 << 20).layout.road, SortRoad::split_rows);
+    EXPECT_EQ(made(1, 1 << 20).layout.road, SortRoad::dealt_rows);
     EXPECT_EQ(made(1, 1 << 20).splits, 4);
     EXPECT_EQ(describe(made(1, 1 << 20)),
-              "split rows | merged, 4 blocks a row of 262144 elements each");
+              "dealt rows | by 4 blocks into 16 cells a row, divided at pivots");
     EXPECT_EQ(describe(made(1, 1 << 14)), "whole rows | divided at pivots, 1 row a block");
     EXPECT_TRUE(made(4, 1 << 20).layout.vectors);
     request.item_bytes = 8;

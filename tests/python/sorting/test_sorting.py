@@ -29,6 +29,8 @@ ROADS = [
     (dict(gpu_layout=True), (3, 1500)),
     (dict(gpu_layout=True, road=2, held=2), (2, 2500)),
     (dict(road=2), (2, 3000)),
+    (dict(road=3), (2, 3000)),
+    (dict(road=3), (3, 17)),
 ]
 
 
@@ -130,14 +132,16 @@ def test_rows_that_the_cpu_divides_at_pivots(device, equal, code):
             ours = quern.asarray(a[None])
             equal(_core._sort(ours, -1, road=1), in_order(a)[None])
             equal(quern.sort(ours), in_order(a)[None])
-            equal(_core._sort(ours, -1, road=2), in_order(a)[None])
+            equal(_core._sort(ours, -1, road=3), in_order(a)[None])
+            equal(_core._argsort(ours, -1, road=3), order(a)[None])
 
 
-def test_parts_of_rows_are_merged_where_they_lie(device, equal):
-    """In place, by as many threads as there are: runs of every number, none of them whole."""
+def test_rows_that_blocks_share_are_sorted_where_they_lie(device, equal):
+    """In place, by as many threads as there are, whose parts end anywhere; places as well."""
     for length in (70_000, 131_073, 400_001):
         for a in patterns(length, np.dtype("f")):
             ours = quern.asarray(a)
+            equal(quern.argsort(ours), order(a))
             ours.sort()
             equal(ours, in_order(a))
 
