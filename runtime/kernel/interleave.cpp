@@ -1,89 +1,28 @@
-// Interleaving: the elements of a line are one word where there is a type as wide as that, so that
-// loads and stores are whole; else they are stored one by one.
+// Interleaving: parts and target are seen as elements of one width, and a kernel of lines is
+// launched.
 #include "runtime/kernel/interleave.h"
 
-#include "compiler/base/text.h"
+#include "compiler/ops/line_kernel.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/elementwise.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace quern {
 namespace {
 
-constexpr std::size_t most_parts = 8;
-
-// A part's bytes for a line, and the type that carries them: the bits are moved, never read.
-std::optional<DType> carrier(std::int64_t bytes) {
-    switch (bytes) {
-    case 1:
-        return DType::uint8;
-    case 2:
-        return DType::uint16;
-    case 4:
-        return DType::uint32;
-    case 8:
-        return DType::uint64;
-    case 16:
-        return DType::complex128;
-    default:
-        return std::nullopt;
-    }
-}
-
-std::string letter(std::size_t k) { return std::string(1, static_cast<char>('a' + k)); }
-
-// The letters from `first` on as one integer of `count` times `bits` bits, the first lowest.
-std::string word_of(std::size_t first, std::size_t count, std::int64_t bits) {
-    std::string sum;
-    for (std::size_t k = 0; k < count; ++k)
-        sum += join(k ? " | " : "", "static_cast<unsigned long long>(", letter(first + k), ") << ",
-                    static_cast<std::int64_t>(k) * bits);
-    return sum;
-}
-
-// Two and four parts have a word of their own where it has 16 bytes at most.
-std::optional<DType> line_type(std::size_t parts, std::int64_t bytes) {
-    const auto line = static_cast<std::int64_t>(parts) * bytes;
-    return (parts == 2 || parts == 4) && line <= 16 ? carrier(line) : std::nullopt;
-}
-
-ElementwiseSpec interleave_spec(std::size_t parts, std::int64_t bytes) {
-    const std::string_view part = row(*carrier(bytes)).name;
-    std::string in, operation;
-    for (std::size_t k = 0; k < parts; ++k)
-        in += join(k ? ", " : "", part, " ", letter(k));
-    std::string out = join("raw ", part, " line");
-    if (const auto line = line_type(parts, bytes); !line) {
-        for (std::size_t k = 0; k < parts; ++k)
-            operation += join(k ? "; " : "", "line[", parts, " * i + ", k, "] = ", letter(k));
-    } else {
-        out = join(row(*line).name, " line");
-        const std::size_t half = parts / 2;
-        operation =
-            *line != DType::complex128
-                ? join("line = ", word_of(0, parts, 8 * bytes))
-                : join("line = complex<double>(__longlong_as_double(", word_of(0, half, 8 * bytes),
-                       "), __longlong_as_double(", word_of(half, half, 8 * bytes), "))");
-    }
-    return make_elementwise_spec(
-        {.in_params = in, .out_params = out, .operation = operation, .name = "quern_interleave"});
-}
-
-ElementwiseKernel& kernel_of(std::size_t parts, std::int64_t bytes) {
+ElementwiseKernel& kernel_of(const LineForm& form) {
     static std::mutex mutex;
-    static auto* const kernels =
-        new std::map<std::pair<std::size_t, std::int64_t>, std::unique_ptr<ElementwiseKernel>>;
+    static auto* const kernels = new std::map<LineForm, std::unique_ptr<ElementwiseKernel>>;
     const std::lock_guard lock(mutex);
-    auto& kernel = (*kernels)[{parts, bytes}];
+    auto& kernel = (*kernels)[form];
     if (!kernel)
-        kernel = std::make_unique<ElementwiseKernel>(interleave_spec(parts, bytes));
+        kernel = std::make_unique<ElementwiseKernel>(line_spec(form));
     return *kernel;
 }
 
@@ -107,7 +46,7 @@ std::optional<Array> as_words(const Array& array, const Dims& lines, std::int64_
 } // namespace
 
 bool interleave(std::span<const Array> parts, int axis, const Array& target, CUstream stream) {
-    if (parts.size() < 2 || parts.size() > most_parts || !target.c_contiguous() ||
+    if (parts.size() < 2 || parts.size() > most_line_parts || !target.c_contiguous() ||
         target.size() == 0)
         return false;
     const Array& first = parts.front();
@@ -116,7 +55,7 @@ bool interleave(std::span<const Array> parts, int axis, const Array& target, CUs
     for (int d = axis; d < first.ndim(); ++d)
         many *= first.shape()[d];
     const std::int64_t bytes = many * static_cast<std::int64_t>(bytes_of(target.dtype()));
-    const auto word = bytes <= 8 ? carrier(bytes) : std::nullopt;
+    const auto word = bytes <= 8 ? carrier_of(bytes) : std::nullopt;
     if (axis == 0 || !word || !std::ranges::all_of(parts, [&](const Array& part) {
             return part.dtype() == target.dtype() && part.shape() == first.shape() &&
                    &part.device() == &target.device();
@@ -140,7 +79,12 @@ bool interleave(std::span<const Array> parts, int axis, const Array& target, CUs
     ElementwiseCall call;
     call.has_stream = true;
     call.stream = stream;
-    kernel_of(parts.size(), bytes)(arguments, call);
+    const bool on_cpu = target.device().is_cpu();
+    kernel_of({.way = line     ? LineWay::words
+                      : on_cpu ? LineWay::stored
+                               : LineWay::found,
+               .parts = parts.size(),
+               .bytes = bytes})(arguments, call);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/library.h"
 #include "compiler/compile.h"
+#include "compiler/ops/line_kernel.h"
 #include "tests/private_cache.h"
 
 #include <gtest/gtest.h>
@@ -88,6 +89,17 @@ TEST(Indexing, MasksCompileForGpus) {
     compile_all(putmask_spec(true), DType::complex64, true);
     compile_all(unravel_spec(3), DType::int64, true);
     compile_all(unravel_spec(most_unravelled_axes), DType::int64, true);
+}
+
+TEST(Indexing, LinesCompileForGpus) {
+    if (find_library("nvrtc").empty())
+        GTEST_SKIP() << "no NVRTC on this machine";
+    for (const std::int64_t bytes : {1, 4, 8})
+        for (const std::size_t parts : {2, 3, 4}) {
+            if (const auto line = line_type(parts, bytes))
+                compile_all(line_spec({LineWay::words, parts, bytes}), *line, true);
+            compile_all(line_spec({LineWay::found, parts, bytes}), *carrier_of(bytes), true);
+        }
 }
 
 } // namespace

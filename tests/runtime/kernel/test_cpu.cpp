@@ -1,12 +1,14 @@
 // Kernels run from C++ on the CPU device, without Python; threads that miss together compile once;
 // more than 2^31 elements.
 #include "compiler/base/error.h"
+#include "compiler/ops/line_kernel.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/elementwise.h"
 #include "runtime/kernel/fill.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -46,6 +48,47 @@ TEST(OnCpu, AKernelStringBecomesAResult) {
         const double value = elements<double>(x)[k];
         ASSERT_EQ(elements<double>(made.at(0))[k], 1.5 * value * value - value);
     }
+}
+
+// Every way to write lines, those of GPUs too, gives one line from each array.
+TEST(OnCpu, LinesOfElements) {
+    Device& cpu = find_device("cpu");
+    std::mt19937 random(2);
+    for (const std::int64_t bytes : {1, 2, 4, 8})
+        for (const std::size_t parts : {2, 3, 4, 8}) {
+            const std::int64_t count = 137, many = static_cast<std::int64_t>(parts);
+            std::vector<Array> arrays;
+            for (std::size_t k = 0; k < parts; ++k) {
+                arrays.push_back(Array::empty(cpu, *carrier_of(bytes), {count}, nullptr));
+                auto* const own = reinterpret_cast<unsigned char*>(arrays.back().address());
+                std::generate_n(own, count * bytes,
+                                [&] { return static_cast<unsigned char>(random()); });
+            }
+            for (const LineWay way : {LineWay::words, LineWay::stored, LineWay::found}) {
+                const auto line = line_type(parts, bytes);
+                if (way == LineWay::words && !line)
+                    continue;
+                const Array lines =
+                    way == LineWay::words
+                        ? Array::empty(cpu, *line, {count}, nullptr)
+                        : Array::empty(cpu, *carrier_of(bytes), {count * many}, nullptr);
+                std::vector<Argument> args;
+                for (const Array& array : arrays)
+                    args.push_back(Argument::of(array));
+                args.push_back(Argument::of(lines));
+                ElementwiseKernel kernel(line_spec({way, parts, bytes}));
+                kernel(args);
+                for (std::int64_t k = 0; k < count * many; ++k)
+                    ASSERT_EQ(
+                        std::memcmp(reinterpret_cast<char*>(lines.address()) + k * bytes,
+                                    reinterpret_cast<char*>(
+                                        arrays[static_cast<std::size_t>(k % many)].address()) +
+                                        k / many * bytes,
+                                    static_cast<std::size_t>(bytes)),
+                        0)
+                        << parts << " parts of " << bytes << " bytes, element " << k;
+            }
+        }
 }
 
 TEST(OnCpu, ThreadsThatMissTogetherCompileOnce) {
