@@ -1,6 +1,7 @@
 // Writes the bodies of lines: shifts and ors, stores, or a choice among the arrays.
 #include "compiler/ops/line_kernel.h"
 
+#include "compiler/base/carrier.h"
 #include "compiler/base/text.h"
 
 #include <string>
@@ -43,23 +44,6 @@ std::string choice(std::size_t parts) {
 }
 
 } // namespace
-
-std::optional<DType> carrier_of(std::int64_t bytes) {
-    switch (bytes) {
-    case 1:
-        return DType::uint8;
-    case 2:
-        return DType::uint16;
-    case 4:
-        return DType::uint32;
-    case 8:
-        return DType::uint64;
-    case 16:
-        return DType::complex128;
-    default:
-        return std::nullopt;
-    }
-}
 
 std::optional<DType> line_type(std::size_t parts, std::int64_t bytes) {
     const auto line = static_cast<std::int64_t>(parts) * bytes;

@@ -22,10 +22,6 @@ struct LineForm {
 
 inline constexpr std::size_t most_line_parts = 8;
 
-// The type that carries so many bytes, whose bits are moved and never read; none has others than
-// 1, 2, 4, 8 and 16.
-[[nodiscard]] std::optional<DType> carrier_of(std::int64_t bytes);
-
 // The line's own type where there is one: of two or four parts, at most 16 bytes together.
 [[nodiscard]] std::optional<DType> line_type(std::size_t parts, std::int64_t bytes);
 

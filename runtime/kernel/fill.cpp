@@ -1,6 +1,7 @@
 // Copies, fills and ranges, each an elementwise kernel out of the table below.
 #include "runtime/kernel/fill.h"
 
+#include "compiler/base/carrier.h"
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
@@ -74,22 +75,8 @@ bool same_layout(const Array& a, const Array& b) {
 
 } // namespace
 
-DType unit_of(std::int64_t bytes) {
-    switch (bytes) {
-    case 1:
-        return DType::uint8;
-    case 2:
-        return DType::uint16;
-    case 4:
-        return DType::uint32;
-    case 8:
-        return DType::uint64;
-    default:
-        return DType::complex128;
-    }
-}
 Array in_units(const Array& array) {
-    return view_dtype(array, unit_of(static_cast<std::int64_t>(bytes_of(array.dtype()))));
+    return view_dtype(array, *carrier_of(static_cast<std::int64_t>(bytes_of(array.dtype()))));
 }
 
 void copy_into(const Array& target, const Array& source, CUstream stream) {

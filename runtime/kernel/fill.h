@@ -5,9 +5,7 @@
 
 namespace quern {
 
-// What moves elements of 1, 2, 4, 8 or 16 bytes, whatever they stand for, and never computes with
-// them; and an array's elements as that.
-[[nodiscard]] DType unit_of(std::int64_t bytes);
+// An array's elements as what carries so many bytes (carrier.h).
 [[nodiscard]] Array in_units(const Array& array);
 
 // target[...] = source, broadcast and cast without a check ('unsafe'); any layouts; across devices

@@ -2,6 +2,7 @@
 // units.
 #include "runtime/kernel/indexing.h"
 
+#include "compiler/base/carrier.h"
 #include "compiler/base/error.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/index_launch.h"
@@ -68,8 +69,8 @@ void widen(IndexPlan& plan, Array& other) {
     const auto recast = [&](const Array& array, DType dtype, std::int64_t last_stride) {
         return over(array, dtype, shape, cut(array.strides(), last_stride));
     };
-    plan.elements = recast(plan.elements, unit_of(unit), unit);
-    other = recast(other, unit_of(unit), unit);
+    plan.elements = recast(plan.elements, *carrier_of(unit), unit);
+    other = recast(other, *carrier_of(unit), unit);
     for (IndexedAxis& axis : plan.indexed)
         axis.index = recast(axis.index, axis.index.dtype(), 0);
 }

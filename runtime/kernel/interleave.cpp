@@ -2,6 +2,7 @@
 // launched.
 #include "runtime/kernel/interleave.h"
 
+#include "compiler/base/carrier.h"
 #include "compiler/ops/line_kernel.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/elementwise.h"

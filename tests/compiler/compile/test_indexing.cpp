@@ -1,4 +1,5 @@
 // Kernels of indexing compile for GPUs that are not here, in every loop that a plan may choose.
+#include "compiler/base/carrier.h"
 #include "compiler/base/error.h"
 #include "compiler/base/library.h"
 #include "compiler/compile.h"

@@ -1,5 +1,6 @@
 // Kernels run from C++ on the CPU device, without Python; threads that miss together compile once;
 // more than 2^31 elements.
+#include "compiler/base/carrier.h"
 #include "compiler/base/error.h"
 #include "compiler/ops/line_kernel.h"
 #include "runtime/array/views.h"

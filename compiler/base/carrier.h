@@ -1,0 +1,28 @@
+// Types that carry bytes from place to place, whatever they mean.
+#pragma once
+#include "compiler/base/dtype.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace quern {
+
+// Bits are moved and never read. None for other widths than 1, 2, 4, 8 and 16.
+[[nodiscard]] constexpr std::optional<DType> carrier_of(std::int64_t bytes) {
+    switch (bytes) {
+    case 1:
+        return DType::uint8;
+    case 2:
+        return DType::uint16;
+    case 4:
+        return DType::uint32;
+    case 8:
+        return DType::uint64;
+    case 16:
+        return DType::complex128;
+    default:
+        return std::nullopt;
+    }
+}
+
+} // namespace quern
