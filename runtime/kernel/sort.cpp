@@ -136,7 +136,7 @@ class Sort {
 
     // Parts of a row are dealt out into cells, and cells sorted, each like a row.
     void dealt_rows() {
-        constexpr std::int64_t splitters_bytes = 63 * 16;
+        constexpr std::int64_t splitters_bytes = 63 * 16; // the most keys, of the widest type
         const std::int64_t cells = plan_.cells, entries = cells * plan_.splits;
         const Array &splitters = *room(DType::uint8, count() * splitters_bytes),
                     &cell_of = *room(DType::uint8, rows_.size()),

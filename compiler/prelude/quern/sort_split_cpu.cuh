@@ -52,7 +52,9 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
 #else // dealt out at splitters into cells, each of which is then a row of its own
 
 const int most_cells = 64, sampled = 16; // of a row; keys looked at for each cell
-template <class Key> struct CellNumber { typedef Key type; }; // as wide as a key: lanes of both then match
+template <class Key> struct CellNumber { typedef Key type; }; // as wide as a key, so that lanes of both match, but room for a count
+template <> struct CellNumber<unsigned char> { typedef unsigned int type; };
+template <> struct CellNumber<unsigned short> { typedef unsigned int type; };
 template <> struct CellNumber<WideKey> { typedef unsigned long long type; };
 template <class T> struct Splitters { typename SortKey<T>::Key keys[most_cells - 1]; };
 

@@ -29,7 +29,7 @@ ROADS = [
     (dict(gpu_layout=True), (3, 1500)),
     (dict(gpu_layout=True, road=2, held=2), (2, 2500)),
     (dict(road=2), (2, 3000)),
-    (dict(road=3), (2, 3000)),
+    (dict(road=3), (2, 30_000)),
     (dict(road=3), (3, 17)),
 ]
 
