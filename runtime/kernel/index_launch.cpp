@@ -3,22 +3,12 @@
 
 #include "compiler/base/error.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/kernels_by_form.h"
 #include "runtime/kernel/waiting.h"
-
-#include <map>
-#include <mutex>
 
 namespace quern {
 
-ElementwiseKernel& index_kernel(const IndexForm& form) {
-    static std::mutex mutex;
-    static auto* const kernels = new std::map<IndexForm, std::unique_ptr<ElementwiseKernel>>;
-    const std::lock_guard lock(mutex);
-    auto& kernel = (*kernels)[form];
-    if (!kernel)
-        kernel = std::make_unique<ElementwiseKernel>(index_spec(form));
-    return *kernel;
-}
+ElementwiseKernel& index_kernel(const IndexForm& form) { return kernel_by_form<index_spec>(form); }
 
 Array apart_from(const Array& source, const Array& written, DType dtype) {
     if (!may_share_memory(source, written) && source.dtype() == dtype)

@@ -5,27 +5,14 @@
 #include "compiler/base/carrier.h"
 #include "compiler/ops/line_kernel.h"
 #include "runtime/array/views.h"
-#include "runtime/kernel/elementwise.h"
+#include "runtime/kernel/kernels_by_form.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 namespace quern {
 namespace {
-
-ElementwiseKernel& kernel_of(const LineForm& form) {
-    static std::mutex mutex;
-    static auto* const kernels = new std::map<LineForm, std::unique_ptr<ElementwiseKernel>>;
-    const std::lock_guard lock(mutex);
-    auto& kernel = (*kernels)[form];
-    if (!kernel)
-        kernel = std::make_unique<ElementwiseKernel>(line_spec(form));
-    return *kernel;
-}
 
 // The bytes of each line, `many` elements that lie together, as one element of `as`.
 std::optional<Array> as_words(const Array& array, const Dims& lines, std::int64_t many, DType as) {
@@ -81,11 +68,11 @@ bool interleave(std::span<const Array> parts, int axis, const Array& target, CUs
     call.has_stream = true;
     call.stream = stream;
     const bool on_cpu = target.device().is_cpu();
-    kernel_of({.way = line     ? LineWay::words
-                      : on_cpu ? LineWay::stored
-                               : LineWay::found,
-               .parts = parts.size(),
-               .bytes = bytes})(arguments, call);
+    kernel_by_form<line_spec>(LineForm{.way = line     ? LineWay::words
+                                              : on_cpu ? LineWay::stored
+                                                       : LineWay::found,
+                                       .parts = parts.size(),
+                                       .bytes = bytes})(arguments, call);
     return true;
 }
 

@@ -1,5 +1,6 @@
 // Counting, scanning and compacting masks.
 #include "runtime/kernel/masks.h"
+#include "runtime/kernel/kernels_by_form.h"
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
@@ -12,8 +13,6 @@
 #include "runtime/kernel/waiting.h"
 
 #include <array>
-#include <memory>
-#include <mutex>
 
 namespace quern {
 namespace {
@@ -31,17 +30,6 @@ ElementwiseKernel& putmask_kernel(bool repeated) {
     static auto* const kernels = new std::array<ElementwiseKernel, 2>{
         ElementwiseKernel(putmask_spec(false)), ElementwiseKernel(putmask_spec(true))};
     return (*kernels)[repeated];
-}
-
-ElementwiseKernel& unravel_kernel(int axes) {
-    static std::mutex mutex;
-    static auto* const kernels =
-        new std::array<std::unique_ptr<ElementwiseKernel>, most_unravelled_axes + 1>;
-    const std::lock_guard lock(mutex);
-    auto& kernel = (*kernels)[static_cast<std::size_t>(axes)];
-    if (!kernel)
-        kernel = std::make_unique<ElementwiseKernel>(unravel_spec(axes));
-    return *kernel;
 }
 
 std::vector<Argument> unravel_args(const Array& places, const Dims& shape) {
@@ -140,7 +128,7 @@ Array flat_nonzero(const Array& array, void (*on_wait)(bool)) {
 std::vector<Array> unravel(const Array& places, const Dims& shape, void (*on_wait)(bool)) {
     if (shape.size() == 0)
         return {};
-    return unravel_kernel(shape.size())(unravel_args(places, shape), {}, on_wait);
+    return kernel_by_form<unravel_spec>(shape.size())(unravel_args(places, shape), {}, on_wait);
 }
 
 std::vector<Array> nonzero(const Array& array, void (*on_wait)(bool)) {
@@ -168,7 +156,7 @@ Array argwhere(const Array& array, void (*on_wait)(bool)) {
                              DType::int64, Dims{count}, Dims{axes * item});
         args.push_back(Argument::of(columns.back()));
     }
-    unravel_kernel(array.ndim())(args, {}, on_wait);
+    kernel_by_form<unravel_spec>(array.ndim())(args, {}, on_wait);
     return made;
 }
 

@@ -1,5 +1,6 @@
 // One call of a ufunc: the loop, the kernel, the layout of new outputs, overlap, then the launch.
 #include "runtime/kernel/ufunc.h"
+#include "runtime/kernel/kernels_by_form.h"
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <mutex>
 
 namespace quern {
@@ -32,14 +32,6 @@ std::mutex& table_mutex() {
 ByteTable<Resolved>& table_of(Ufunc ufunc) {
     static auto* const tables = new std::array<ByteTable<Resolved>, ufunc_count>;
     return (*tables)[static_cast<std::size_t>(ufunc)];
-}
-// The caller holds the table's mutex.
-ElementwiseKernel& kernel_of(const UfuncForm& form) {
-    static auto* const kernels = new std::map<UfuncForm, std::unique_ptr<ElementwiseKernel>>;
-    auto& kernel = (*kernels)[form];
-    if (!kernel)
-        kernel = std::make_unique<ElementwiseKernel>(ufunc_spec(form));
-    return *kernel;
 }
 
 bool compares(Ufunc ufunc) { return ufunc >= Ufunc::equal && ufunc <= Ufunc::greater_equal; }
@@ -153,7 +145,7 @@ Resolved& resolve(Ufunc ufunc, std::span<const Argument> inputs, const UfuncCall
                                                 is_input ? made->loop.types[k] : form.given[k]);
     }
     const std::lock_guard lock(table_mutex());
-    made->kernel = &kernel_of(form);
+    made->kernel = &kernel_by_form<ufunc_spec>(form);
     return table.insert(key, std::move(made));
 }
 

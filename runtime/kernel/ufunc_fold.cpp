@@ -7,6 +7,7 @@
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/given_output.h"
+#include "runtime/kernel/kernels_by_form.h"
 #include "runtime/kernel/order.h"
 #include "runtime/kernel/plan_options.h"
 
@@ -16,16 +17,6 @@
 
 namespace quern {
 namespace {
-
-ElementwiseKernel& walk_of(const UfuncWalkForm& form) {
-    static std::mutex mutex;
-    static auto* const kernels = new std::map<UfuncWalkForm, std::unique_ptr<ElementwiseKernel>>;
-    const std::lock_guard lock(mutex);
-    auto& kernel = (*kernels)[form];
-    if (!kernel)
-        kernel = std::make_unique<ElementwiseKernel>(ufunc_walk_spec(form));
-    return *kernel;
-}
 
 void require_binary(const UfuncRow& row, std::string_view method) {
     if (inputs_of(row) != 2)
@@ -162,7 +153,7 @@ std::optional<Array> reduce_in_order(Ufunc ufunc, const Array& array, const Redu
         if (form.has_initial)
             args.push_back(Argument::of(*call.initial));
         args.push_back(Argument::of(flat));
-        walk_of(form)(args, {}, on_wait);
+        kernel_by_form<ufunc_walk_spec>(form)(args, {}, on_wait);
     }
     Array result = settle(std::move(target), call.out, stream);
     return call.out != nullptr ? std::nullopt : std::optional(std::move(result));
@@ -250,7 +241,7 @@ Array ufunc_accumulate(Ufunc ufunc, const Array& array, const UfuncLine& line,
         form.out = type;
         ElementwiseCall each;
         each.size = rows.size() / n;
-        walk_of(form)(args, each, on_wait);
+        kernel_by_form<ufunc_walk_spec>(form)(args, each, on_wait);
     }
     return settle(std::move(target), line.out, stream);
 }
@@ -278,7 +269,7 @@ Array ufunc_reduceat(Ufunc ufunc, const Array& array, const Array& starts, const
         const Argument args[] = {
             Argument::of(rows), Argument::of(Scalar::of(rows.shape()[rows.ndim() - 1])),
             Argument::of(starts), Argument::of(Scalar::of(count)), Argument::of(results)};
-        walk_of(form)(args, {}, on_wait);
+        kernel_by_form<ufunc_walk_spec>(form)(args, {}, on_wait);
     }
     return settle(std::move(target), line.out, stream);
 }
@@ -329,7 +320,7 @@ void ufunc_at(Ufunc ufunc, const Array& a, const Array& places, std::int64_t wid
     args.push_back(Argument::of(Scalar::of(count)));
     args.push_back(Argument::of(Scalar::of(width)));
     args.push_back(Argument::of(a));
-    walk_of(form)(args, each, on_wait);
+    kernel_by_form<ufunc_walk_spec>(form)(args, each, on_wait);
     if (runs)
         keep_for_graph(a.device(), current_stream(a.device()),
                        std::make_shared<const SortedWithPlaces>(std::move(*runs)));
