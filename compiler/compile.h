@@ -10,6 +10,7 @@
 #include "compiler/codegen/scan.h"
 #include "compiler/codegen/select.h"
 #include "compiler/ops/index_kernel.h"
+#include "compiler/ops/line_kernel.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/quantile_table.h"
 #include "compiler/ops/reduction_kernel.h"

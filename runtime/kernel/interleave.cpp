@@ -3,7 +3,6 @@
 #include "runtime/kernel/interleave.h"
 
 #include "compiler/base/carrier.h"
-#include "compiler/ops/line_kernel.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/kernels_by_form.h"
 
