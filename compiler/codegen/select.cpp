@@ -24,6 +24,33 @@ void places(Writer& out) {
     out.close();
 }
 
+void shared_by_cpu_blocks(Writer& out, std::string_view type, std::string_view made) {
+    constexpr std::string_view begin = "extern \"C\" __global__ void quern_select_";
+    out.open(begin, "brackets(const ", type, "* data, const long long length, const double* q, ",
+             "const long long places, const int method, const int skip_nan, unsigned char* "
+             "searches, ",
+             type, "* room, long long* ranks, const long long sampled)");
+    out.line("quern::select_brackets(data, length, q, places, method, skip_nan != 0, searches, "
+             "room, ranks, sampled);");
+    out.close();
+    out.blank();
+    out.open(begin, "gather(const ", type, "* data, const long long length, const long long ",
+             "splits, const long long chunk, const unsigned char* searches, quern::PartFound* "
+             "parts, ",
+             type, "* room)");
+    out.line("quern::select_gather(data, length, splits, chunk, searches, parts, room);");
+    out.close();
+    out.blank();
+    out.open(begin, "finish(const ", type, "* data, ", call_params, made,
+             "* out, const int method, const int skip_nan, const unsigned char* searches, const "
+             "quern::PartFound* parts, const long long splits, const long long chunk, ",
+             type, "* room, long long* ranks)");
+    out.line("quern::select_finish(data, ", call_args,
+             "out, method, skip_nan != 0, searches, "
+             "parts, splits, chunk, room, ranks);");
+    out.close();
+}
+
 } // namespace
 
 std::string emit_select(DType value, DType result, const SelectLayout& layout) {
@@ -31,8 +58,7 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     Writer out("quern_select.cu");
     out.line("// quern | select | ", row(value).name, " -> ", row(result).name);
     out.line("#define QUERN_SELECT_THREADS ", layout.threads ? 1 : 0);
-    if (layout.road == SelectRoad::whole_rows && !layout.threads) {
-        out.line("#define QUERN_SELECT_WHOLE_ROWS 1");
+    if (!layout.threads) {
         out.line("#define QUERN_PARTITION_PAIRS 0");
         out.line("#define QUERN_VECTORS ", layout.vectors ? 1 : 0);
     }
@@ -44,7 +70,11 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     out.line("#include \"quern/convert.cuh\"");
     const bool held =
         layout.road == SelectRoad::brief_rows || layout.road == SelectRoad::short_rows;
-    out.line("#include \"quern/", held ? "select_short" : "select", ".cuh\"");
+    out.line("#include \"quern/select_",
+             held             ? "short"
+             : layout.threads ? "digits"
+                              : "cpu",
+             ".cuh\"");
     out.blank();
     places(out);
     out.blank();
@@ -68,16 +98,23 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     case SelectRoad::whole_rows:
         out.open(bounds, "quern_select_rows(const ", type, "* data, ", call_params, made,
                  "* out, const int method, const int skip_nan",
-                 layout.threads ? "" : join(", ", type, "* room, long long* ranks"), ")");
+                 layout.threads
+                     ? ""
+                     : join(", ", type, "* room, long long* ranks, const long long sampled"),
+                 ")");
         if (layout.threads)
             out.line("quern::select_rows", types, digits, ">(data, ", call_args,
                      "out, method, skip_nan != 0);");
         else
             out.line("quern::select_rows(data, ", call_args,
-                     "out, method, skip_nan != 0, room, ranks);");
+                     "out, method, skip_nan != 0, room, ranks, sampled);");
         out.close();
         break;
     case SelectRoad::split_rows:
+        if (!layout.threads) {
+            shared_by_cpu_blocks(out, type, made);
+            break;
+        }
         out.open(bounds, "quern_select_count(const ", type,
                  "* data, const long long length, const long long splits, const long long chunk, "
                  "unsigned char* searches, unsigned char* tables, const int left)");
@@ -96,12 +133,17 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     return out.take();
 }
 
-// As quern::RankSearch has it, whatever the width of keys; select.cuh holds it to this.
+// As quern::RankSearch has it, whatever the width of keys, or quern::Brackets; the prelude holds
+// them to this.
 std::int64_t select_search_bytes(const SelectLayout& layout) {
-    return 16 + std::int64_t{layout.targets} * 32;
+    constexpr std::int64_t edges = 4 * select_brackets + 1;
+    return layout.threads ? 16 + std::int64_t{layout.targets} * 32 : 8 + 8 * (edges + 1);
 }
-std::int64_t select_table_bytes(const SelectLayout& layout) {
-    return (std::int64_t{layout.targets} << layout.digit_bits) * 8;
+// A row's counts of digits, or quern::PartFound of each part.
+std::int64_t select_table_bytes(const SelectLayout& layout, std::int64_t splits) {
+    constexpr std::int64_t edges = 4 * select_brackets + 1;
+    return layout.threads ? (std::int64_t{layout.targets} << layout.digit_bits) * 8
+                          : splits * (8 + 8 * edges);
 }
 
 } // namespace quern

@@ -7,8 +7,33 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace quern {
+namespace {
+
+// Is a row on a CPU sampled first? Values of one and two bytes have no vectors that divide them;
+// more places mean more edges for each value, which blocks share. (Zen 3)
+bool worth_sampling(const SelectRequest& request, std::int64_t splits) {
+    constexpr std::int64_t long_row_bytes = 6 << 20, long_row_of_small = 1 << 15;
+    if (request.places > select_brackets)
+        return false;
+    if (request.force_splits > 1)
+        return true;
+    return request.item_bytes <= 2
+               ? request.length >= long_row_of_small * request.places
+               : request.length * request.item_bytes * splits >= long_row_bytes &&
+                     request.places + 3 <= 6 * splits;
+}
+
+// As many that a sample and the lists that it leaves take about the same time.
+std::int64_t sampled(const SelectRequest& request) {
+    const double root = std::cbrt(0.2 * static_cast<double>(request.length * request.places));
+    return std::min(std::max(static_cast<std::int64_t>(root * root), std::int64_t{256}),
+                    request.length);
+}
+
+} // namespace
 
 SelectPlan plan_select(const SelectRequest& request) {
     constexpr std::int64_t worth_wide_digits = 1 << 14; // as many values as a table has places
@@ -32,31 +57,30 @@ SelectPlan plan_select(const SelectRequest& request) {
         plan.grid = grid_for(request.rows, layout.threads ? select_block : 1 << 10);
         return plan;
     }
-    const int key_bits = static_cast<int>(request.item_bytes) * 8;
     const bool few = request.places == 1;
-    const bool wide = few && key_bits > 8 && request.length >= worth_wide_digits;
-    layout.digit_bits = wide ? 11 : 8;
-    layout.targets = few ? 2 : select_many_targets;
-    plan.passes = static_cast<int>(ceil_div(key_bits, layout.digit_bits));
+    if (layout.threads) {
+        const int key_bits = static_cast<int>(request.item_bytes) * 8;
+        const bool wide = few && key_bits > 8 && request.length >= worth_wide_digits;
+        layout.digit_bits = wide ? 11 : 8;
+        layout.targets = few ? 2 : select_many_targets;
+        plan.passes = static_cast<int>(ceil_div(key_bits, layout.digit_bits));
+    } else { // no digits, no batches
+        plan.passes = 0;
+        layout.vectors = request.vectors;
+    }
     const std::int64_t blocks =
         layout.threads ? std::int64_t{8} * request.processors : request.processors;
     std::int64_t splits = request.rows >= blocks ? 1 : ceil_div(blocks, request.rows);
     splits = std::min(splits, ceil_div(request.length, worth_a_block));
-    // On a CPU a reading of digits takes as long as half of all that one block does by pivots.
-    if (!layout.threads && request.processors < (few ? 8 : 16))
-        splits = 1;
     if (request.force_splits > 0)
         splits = std::min<std::int64_t>(request.force_splits, request.length);
+    if (!layout.threads && !worth_sampling(request, splits))
+        splits = 1;
+    else if (!layout.threads)
+        plan.sampled = sampled(request);
     plan.chunk = ceil_div(request.length, splits);
     plan.splits = ceil_div(request.length, plan.chunk);
     layout.road = plan.splits > 1 ? SelectRoad::split_rows : SelectRoad::whole_rows;
-    if (layout.road == SelectRoad::whole_rows &&
-        !layout.threads) { // no digits, no batches: one kernel for all
-        plan.passes = 0;
-        layout.digit_bits = 8;
-        layout.targets = 2;
-        layout.vectors = request.vectors;
-    }
     plan.block = layout.threads ? select_block : 1;
     // On a CPU each block has room for two rows.
     const std::int64_t at_once = std::max<std::int64_t>(layout.threads ? blocks * 4 : blocks, 1);
@@ -72,8 +96,10 @@ std::string describe(const SelectPlan& plan) {
     if (layout.road == SelectRoad::short_rows)
         return layout.threads ? std::string("short rows | sorted before")
                               : join("short rows | at most ", int{layout.held}, " values");
-    if (layout.road == SelectRoad::whole_rows && !layout.threads)
-        return "whole rows | divided at pivots";
+    if (!layout.threads)
+        return join(layout.road == SelectRoad::whole_rows ? "whole" : "split", " rows | ",
+                    plan.sampled == 0 ? std::string("divided at pivots")
+                                      : join("listed between keys of ", plan.sampled, " values"));
     return join(layout.road == SelectRoad::split_rows ? "split rows" : "whole rows",
                 " | digits of ", int{layout.digit_bits}, " bits, ", plan.passes, " readings | ",
                 int{layout.targets}, " ranks");

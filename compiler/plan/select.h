@@ -11,15 +11,17 @@ namespace quern {
 enum class SelectRoad : std::uint8_t {
     brief_rows, // a thread sorts a row in registers
     short_rows, // a thread picks from a row that has been sorted (CPU: sorts it)
-    whole_rows, // a block reads a row once for each digit of the keys (CPU: divides it at pivots)
-    split_rows, // several blocks count a row's digits, another one goes on from their sums
+    whole_rows, // a block reads a row once for each digit of the keys (CPU: divides it at pivots,
+                // or lists first what lies between keys of a sample)
+    split_rows, // several blocks count a row's digits, another one goes on from their sums (CPU:
+                // list what lies between such keys)
 };
 
 // Everything that the text depends on besides the types.
 struct SelectLayout {
     SelectRoad road = SelectRoad::whole_rows;
     bool threads = true;         // blocks of many threads; else of one, for the CPU
-    bool vectors = false;        // of 32 bytes, where a CPU divides rows
+    bool vectors = false;        // of 32 bytes, where a CPU divides rows or parts of them
     std::uint8_t digit_bits = 8; // of a key, for each reading
     std::uint8_t targets = 2;    // ranks that one reading looks for
     std::uint16_t held = 1;      // brief rows, short ones of the CPU: values of one thread
@@ -28,9 +30,10 @@ struct SelectLayout {
 
 struct SelectPlan {
     SelectLayout layout;
-    int passes = 1;          // readings of a row for each batch of ranks
-    std::int64_t splits = 1; // blocks that share a row
-    std::int64_t chunk = 1;  // elements of each of them
+    int passes = 1;           // readings of a row for each batch of ranks
+    std::int64_t splits = 1;  // blocks that share a row
+    std::int64_t chunk = 1;   // elements of each of them
+    std::int64_t sampled = 0; // elements of a row that a CPU looks at before
     std::uint32_t grid = 1, block = 1;
 };
 
@@ -49,6 +52,7 @@ inline constexpr int select_brief = 32;           // rows that a thread of a GPU
 inline constexpr int select_sorted_on_gpu = 1024; // rows that are sorted on a GPU before
 inline constexpr int select_sorted_on_cpu = 256;  // rows that are sorted on the CPU
 inline constexpr int select_many_targets = 16;
+inline constexpr int select_brackets = 16; // quantiles of a row that a CPU samples, at most
 
 [[nodiscard]] SelectPlan plan_select(const SelectRequest& request);
 

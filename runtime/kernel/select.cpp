@@ -1,5 +1,5 @@
-// Plans a selection, finds or compiles its kernels, and launches them once, or twice for each
-// digit where blocks share a row.
+// Plans a selection, finds or compiles its kernels, and launches them: one, or where blocks share a
+// row two for each digit, on a CPU three in all.
 #include "runtime/kernel/select.h"
 
 #include "compiler/base/text.h"
@@ -10,20 +10,19 @@
 #include "runtime/kernel/sort.h"
 #include "runtime/memory/copy.h"
 
-#include <algorithm>
+#include <deque>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <tuple>
+#include <vector>
 
 namespace quern {
 namespace {
 
-// The kernels of one text; one of them, or the two of split rows.
-struct Kernels {
-    std::unique_ptr<RawKernel> first, second;
-};
+// The kernels of one text, in the order of their launches.
+using Kernels = std::vector<std::unique_ptr<RawKernel>>;
 
 Kernels make_kernels(DType value, DType result, const SelectLayout& layout) {
     RawSource source;
@@ -31,19 +30,24 @@ Kernels make_kernels(DType value, DType result, const SelectLayout& layout) {
     source.label = "quern_select.cu";
     source.options = {"--fmad=false"};
     const auto program = std::make_shared<RawProgram>(std::move(source), "quern_select");
-    const auto kernel = [&](const char* name) {
-        return std::make_unique<RawKernel>(program, name);
+    const auto kernels = [&](std::initializer_list<const char*> names) {
+        Kernels made;
+        for (const char* name : names)
+            made.push_back(std::make_unique<RawKernel>(program, name));
+        return made;
     };
     switch (layout.road) {
     case SelectRoad::brief_rows:
     case SelectRoad::short_rows:
-        return {kernel("quern_select_short"), nullptr};
+        return kernels({"quern_select_short"});
     case SelectRoad::whole_rows:
-        return {kernel("quern_select_rows"), nullptr};
+        return kernels({"quern_select_rows"});
     case SelectRoad::split_rows:
         break;
     }
-    return {kernel("quern_select_count"), kernel("quern_select_choose")};
+    return layout.threads
+               ? kernels({"quern_select_count", "quern_select_choose"})
+               : kernels({"quern_select_brackets", "quern_select_gather", "quern_select_finish"});
 }
 
 Kernels& kernels_of(DType value, DType result, const SelectLayout& layout) {
@@ -87,66 +91,123 @@ Array prepared(const Array& rows, const SelectLayout& layout, CUstream stream,
     return sorted;
 }
 
+// One selection on its way.
+class Selection {
+  public:
+    Selection(const Array& rows, const Array& q, const Array& out, const SelectCall& call,
+              void (*on_wait)(bool))
+        : rows_(rows), q_(q), out_(out), call_(call), device_(rows.device()),
+          plan_(plan_of(rows, q, call)),
+          kernels_(kernels_of(rows.dtype(), out.dtype(), plan_.layout)),
+          method_(number(static_cast<int>(call.method))), skip_(number(call.skip_nan)) {
+        hooks_.on_wait = on_wait;
+    }
+
+    void run() {
+        if (plan_.layout.road != SelectRoad::split_rows)
+            whole_rows();
+        else if (plan_.layout.threads)
+            split_rows_of_threads();
+        else
+            split_rows();
+        if (!made_.empty())
+            keep_for_graph(device_, call_.stream,
+                           std::make_shared<const std::deque<Array>>(std::move(made_)));
+    }
+
+  private:
+    [[nodiscard]] std::int64_t count() const { return rows_.shape()[0]; }
+    [[nodiscard]] std::int64_t length() const { return rows_.shape()[1]; }
+    [[nodiscard]] std::int64_t places() const { return q_.size(); }
+    void run(std::size_t kernel, const std::vector<Argument>& args, std::int64_t grid) {
+        RawLaunch launch;
+        launch.grid = {static_cast<unsigned>(grid), 1, 1};
+        launch.block = {plan_.block, 1, 1};
+        launch.has_stream = true;
+        launch.stream = call_.stream;
+        (*kernels_[kernel])(args, launch, hooks_);
+    }
+    // Room that lives as long as the selection.
+    const Array& room(DType dtype, std::int64_t elements) {
+        return made_.emplace_back(Array::empty(device_, dtype, Dims{elements}, call_.stream));
+    }
+    const Array& cleared(std::int64_t bytes) {
+        const Array& made = room(DType::uint8, bytes);
+        fill_bytes(device_, made.address(), 0, static_cast<std::size_t>(bytes), call_.stream);
+        return made;
+    }
+
+    void whole_rows() {
+        const Array from = prepared(rows_, plan_.layout, call_.stream, hooks_.on_wait);
+        std::vector<Argument> args{
+            Argument::of(from), number(count()),    number(length()), Argument::of(q_),
+            number(places()),   Argument::of(out_), method_,          skip_};
+        if (plan_.layout.road == SelectRoad::whole_rows && !plan_.layout.threads) {
+            args.push_back(Argument::of(room(rows_.dtype(), 2 * plan_.grid * length())));
+            args.push_back(Argument::of(room(DType::int64, 2 * plan_.grid * places())));
+            args.push_back(number(plan_.sampled));
+        }
+        run(0, args, plan_.grid);
+    }
+
+    void split_rows_of_threads() {
+        const Array &searches = cleared(count() * select_search_bytes(plan_.layout)),
+                    &tables = cleared(count() * select_table_bytes(plan_.layout, plan_.splits));
+        const int bits = 8 * row(rows_.dtype()).bytes;
+        for (std::int64_t first = 0; first < places(); first += plan_.layout.targets / 2)
+            for (int left = bits; left > 0; left -= plan_.layout.digit_bits) {
+                run(0,
+                    {Argument::of(rows_), number(length()), number(plan_.splits),
+                     number(plan_.chunk), Argument::of(searches), Argument::of(tables),
+                     number(left)},
+                    plan_.grid);
+                run(1,
+                    {number(count()), number(length()), Argument::of(q_), number(places()),
+                     number(first), Argument::of(out_), method_, skip_, Argument::of(searches),
+                     Argument::of(tables), number(left)},
+                    count());
+            }
+    }
+
+    void split_rows() {
+        const Array &searches = room(DType::uint8, count() * select_search_bytes(plan_.layout)),
+                    &parts = room(DType::uint8,
+                                  count() * select_table_bytes(plan_.layout, plan_.splits)),
+                    &lists = room(rows_.dtype(), 2 * rows_.size()),
+                    &ranks = room(DType::int64, 2 * count() * places());
+        run(0,
+            {Argument::of(rows_), number(length()), Argument::of(q_), number(places()), method_,
+             skip_, Argument::of(searches), Argument::of(lists), Argument::of(ranks),
+             number(plan_.sampled)},
+            count());
+        run(1,
+            {Argument::of(rows_), number(length()), number(plan_.splits), number(plan_.chunk),
+             Argument::of(searches), Argument::of(parts), Argument::of(lists)},
+            plan_.grid);
+        run(2,
+            {Argument::of(rows_), number(count()), number(length()), Argument::of(q_),
+             number(places()), Argument::of(out_), method_, skip_, Argument::of(searches),
+             Argument::of(parts), number(plan_.splits), number(plan_.chunk), Argument::of(lists),
+             Argument::of(ranks)},
+            count());
+    }
+
+    const Array &rows_, &q_, &out_;
+    const SelectCall& call_;
+    Device& device_;
+    SelectPlan plan_;
+    Kernels& kernels_;
+    Argument method_, skip_;
+    CallHooks hooks_;
+    std::deque<Array> made_;
+};
+
 } // namespace
 
 void select(const Array& rows, const Array& q, const Array& out, const SelectCall& call,
             void (*on_wait)(bool entering)) {
-    if (out.size() == 0)
-        return;
-    Device& device = rows.device();
-    const SelectPlan plan = plan_of(rows, q, call);
-    Kernels& kernels = kernels_of(rows.dtype(), out.dtype(), plan.layout);
-    const std::int64_t count = rows.shape()[0], length = rows.shape()[1], places = q.size();
-    RawLaunch launch;
-    launch.grid = {plan.grid, 1, 1};
-    launch.block = {plan.block, 1, 1};
-    launch.has_stream = true;
-    launch.stream = call.stream;
-    CallHooks hooks;
-    hooks.on_wait = on_wait;
-    const auto method = number(static_cast<int>(call.method)), skip = number(call.skip_nan);
-    if (plan.layout.road != SelectRoad::split_rows) {
-        const Array from = prepared(rows, plan.layout, call.stream, on_wait);
-        const bool has_room = plan.layout.road == SelectRoad::whole_rows && !plan.layout.threads;
-        const Array room = Array::empty(device, rows.dtype(),
-                                        Dims{has_room ? 2 * plan.grid * length : 0}, call.stream),
-                    ranks = Array::empty(device, DType::int64,
-                                         Dims{has_room ? 2 * plan.grid * places : 0}, call.stream);
-        const Argument args[] = {
-            Argument::of(from), number(count),      number(length), Argument::of(q),
-            number(places),     Argument::of(out),  method,         skip,
-            Argument::of(room), Argument::of(ranks)};
-        (*kernels.first)(std::span(args).first(has_room ? 10 : 8), launch, hooks);
-        if (has_room)
-            for (const Array* made : {&room, &ranks})
-                keep_for_graph(device, call.stream, std::make_shared<const Array>(*made));
-        return;
-    }
-    const auto room = [&](std::int64_t bytes) {
-        Array made = Array::empty(device, DType::uint8, Dims{count * bytes}, call.stream);
-        fill_bytes(device, made.address(), 0, static_cast<std::size_t>(made.nbytes()), call.stream);
-        return made;
-    };
-    Array searches = room(select_search_bytes(plan.layout)),
-          tables = room(select_table_bytes(plan.layout));
-    RawLaunch choosing = launch;
-    choosing.grid = {static_cast<unsigned>(count), 1, 1};
-    const int bits = 8 * row(rows.dtype()).bytes;
-    for (std::int64_t first = 0; first < places; first += plan.layout.targets / 2)
-        for (int left = bits; left > 0; left -= plan.layout.digit_bits) {
-            const Argument counting[] = {
-                Argument::of(rows), number(length),         number(plan.splits),
-                number(plan.chunk), Argument::of(searches), Argument::of(tables),
-                number(left)};
-            (*kernels.first)(counting, launch, hooks);
-            const Argument going_on[] = {
-                number(count),          number(length),       Argument::of(q), number(places),
-                number(first),          Argument::of(out),    method,          skip,
-                Argument::of(searches), Argument::of(tables), number(left)};
-            (*kernels.second)(going_on, choosing, hooks);
-        }
-    for (Array* made : {&searches, &tables})
-        keep_for_graph(device, call.stream, std::make_shared<const Array>(std::move(*made)));
+    if (out.size() > 0)
+        Selection(rows, q, out, call, on_wait).run();
 }
 
 std::string explain_select(const Array& rows, const Array& q, const SelectCall& call) {

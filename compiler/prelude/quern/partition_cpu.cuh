@@ -50,7 +50,7 @@ template <class T> struct Partition {
     }
 
     // Puts the values of places wanted[0] to wanted[count], which rise, into [begin, end) of `from`.
-    __device__ __noinline__ void divide_at(const Items& given, long long begin, long long end, const long long* wanted, long long count) {
+    __device__ __noinline__ void divide_at(const Items& given, long long begin, long long end, const long long* wanted, long long count) const {
         Items from = given;
         for (unsigned int turn = 0; count > 0 && end - begin > few; ++turn) {
             const Items to = from.values == here.values ? there : here;

@@ -1,18 +1,13 @@
 // Sorts of rows that blocks of one thread share: every block has a part of a row, counts what goes where, and moves it there.
 #pragma once
+#include "quern/cells_cpu.cuh"
 #if QUERN_SORT_ROAD == 3
 #include "quern/sort_cpu.cuh"
 #endif
 
 namespace quern {
 
-// A block's part of a row. Counts lie by row, then by where values go, then by part: their sums in this order are the places.
-struct Part {
-    long long row, number, begin, end;
-    __device__ Part(long long length, long long splits, long long chunk)
-        : row(blockIdx.x / splits), number(blockIdx.x - row * splits), begin(number * chunk), end(begin + chunk < length ? begin + chunk : length) {}
-};
-
+// Counts lie by row, then by where values go, then by part: their sums in this order are the places.
 __device__ inline void sort_offsets(SortCount* counts, long long entries) {
     SortCount before = 0, *const own = counts + blockIdx.x * entries;
     for (long long k = 0; k < entries; ++k) {
@@ -52,10 +47,6 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
 #else // dealt out at splitters into cells, each of which is then a row of its own
 
 const int most_cells = 64, sampled = 16; // of a row; keys looked at for each cell
-template <class Key> struct CellNumber { typedef Key type; }; // as wide as a key, so that lanes of both match, but room for a count
-template <> struct CellNumber<unsigned char> { typedef unsigned int type; };
-template <> struct CellNumber<unsigned short> { typedef unsigned int type; };
-template <> struct CellNumber<WideKey> { typedef unsigned long long type; };
 template <class T> struct Splitters { typename SortKey<T>::Key keys[most_cells - 1]; };
 
 // A row's splitters are every sixteenth of some keys, which stand about evenly along it.
@@ -85,52 +76,17 @@ template <class T> __device__ inline void sort_splitters(const T* in, Splitters<
 template <class T>
 __device__ inline void sort_count(const T* in, unsigned char* cell_of, const Splitters<T>* splitters, SortCount* counts, long long length,
                                   long long splits, long long chunk, int cells) {
-    typedef typename SortKey<T>::Key Key;
-    typedef typename CellNumber<Key>::type Number;
-    const int lanes = 8, width = 4 * lanes;
-    const long long turn = 1ll << 24; // steps after which a lane's count is added to the others, before it overflows
     const Part part(length, splits, chunk);
-    const T* const row = in + part.row * length;
     unsigned char* const cell = cell_of + part.row * length;
     const Splitters<T> above = splitters[part.row];
-    SortCount reached[most_cells + 1] = {}; // values at or behind the splitter that begins a cell
-    reached[0] = static_cast<SortCount>(part.end - part.begin);
-    for (long long from = part.begin; from < part.end; from += turn * width) {
-        const long long stop = part.end - from < turn * width ? part.end : from + turn * width;
-        Number sums[most_cells][lanes] = {};
-        for (long long k = from; k < stop; k += width) {
-            const int count = stop - k < width ? static_cast<int>(stop - k) : width;
-            Key keys[width];
-            Number found[width];
-            for (int l = 0; l < width; ++l) keys[l] = Key(), found[l] = 0;
-            if (count == width)
-                for (int l = 0; l < width; ++l) keys[l] = SortKey<T>::of(row[k + l]);
-            else
-                for (int l = 0; l < count; ++l) keys[l] = SortKey<T>::of(row[k + l]);
-            for (int c = 1; c < cells; ++c) {
-                const Key first = above.keys[c - 1];
-                for (int l = 0; l < lanes; ++l) {
-                    Number all = 0;
-#pragma unroll
-                    for (int m = 0; m < width; m += lanes) {
-                        const Number one = !(keys[l + m] < first);
-                        found[l + m] += one;
-                        all += one;
-                    }
-                    sums[c][l] += all;
-                }
-            }
-            if (count == width)
-                for (int l = 0; l < width; ++l) cell[k + l] = static_cast<unsigned char>(found[l]);
-            else
-                for (int l = 0; l < count; ++l) cell[k + l] = static_cast<unsigned char>(found[l]);
-            if (count < width) // the keys beyond the end stand in the first cells there are for them
-                for (int c = 1; c < cells; ++c)
-                    if (!(Key() < above.keys[c - 1])) reached[c] -= width - count;
-        }
-        for (int c = 1; c < cells; ++c)
-            for (int l = 0; l < lanes; ++l) reached[c] += static_cast<SortCount>(sums[c][l]);
-    }
+    SortCount reached[most_cells + 1] = {static_cast<SortCount>(part.end - part.begin)};
+    count_reached<most_cells - 1>(in + part.row * length, part.begin, part.end, above.keys, cells - 1, reached + 1,
+                                  [&](long long k, int count, const auto& found) {
+                                      if (count == reached_width)
+                                          for (int l = 0; l < reached_width; ++l) cell[k + l] = static_cast<unsigned char>(found[l]);
+                                      else
+                                          for (int l = 0; l < count; ++l) cell[k + l] = static_cast<unsigned char>(found[l]);
+                                  });
     for (int c = 0; c < cells; ++c)
         counts[(part.row * cells + c) * splits + part.number] = reached[c] - (c + 1 < cells ? reached[c + 1] : 0);
 }

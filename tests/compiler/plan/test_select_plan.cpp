@@ -51,6 +51,21 @@ TEST(SelectPlan, DigitsAreWideWhereFewRanksAreWanted) {
     EXPECT_EQ(describe(plan(1, 5000)), "whole rows | digits of 8 bits, 4 readings | 2 ranks");
 }
 
+TEST(SelectPlan, LongRowsAreSampledOnACpu) {
+    const auto told = [](std::int64_t rows, std::int64_t length, std::int64_t places,
+                         std::uint32_t item_bytes, int splits = 0) {
+        return describe(plan(rows, length, places, item_bytes, Target::cpu, splits));
+    };
+    EXPECT_EQ(told(1, 1 << 18, 1, 4), "whole rows | divided at pivots");
+    EXPECT_EQ(told(1, 1 << 19, 1, 4), "split rows | listed between keys of 2223 values");
+    EXPECT_EQ(told(100, 1 << 19, 1, 4), "whole rows | divided at pivots");
+    EXPECT_EQ(told(100, 1 << 21, 1, 4), "whole rows | listed between keys of 5603 values");
+    EXPECT_EQ(told(100, 1 << 21, 9, 4), "whole rows | divided at pivots");
+    EXPECT_EQ(told(100, 1 << 15, 1, 2), "whole rows | listed between keys of 350 values");
+    EXPECT_EQ(told(1, 1 << 28, 17, 4), "whole rows | divided at pivots");
+    EXPECT_EQ(told(1, 2000, 16, 8, 3), "split rows | listed between keys of 344 values");
+}
+
 TEST(SelectPlan, ChunksCoverARow) {
     for (const std::int64_t rows : {1, 3, 200})
         for (const std::int64_t length : {std::int64_t{40'000}, std::int64_t{1} << 24})

@@ -196,6 +196,56 @@ def test_ranks(device):
     np.testing.assert_array_equal(found.get(), np.sort(values, axis=1)[:, ranks].T)
 
 
+def distributions(length, dtype, seed, sampled):
+    """Rows of one dtype: spread, alike, of few values, in order, at the ends of what there is, with NaN."""
+    random = np.random.default_rng(seed)
+    if dtype.kind == "b":
+        yield from (random.random(length) < share for share in (0.0, 0.01, 0.5, 1.0))
+        return
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        yield random.integers(info.min, info.max, length, dtype, endpoint=True)
+        yield random.choice(np.array([info.min, info.max], dtype), length)
+        yield np.full(length, info.max, dtype)
+    else:
+        spread = random.standard_normal(length).astype(dtype)
+        yield spread
+        yield np.where(random.random(length) < 0.3, np.inf, spread).astype(dtype)
+        yield random.choice(np.array([-np.inf, -0.0, 0.0, np.inf], dtype), length)
+        for share in (1e-3, 0.5, 0.999, 1.0):
+            yield np.where(random.random(length) < share, np.nan, spread).astype(dtype)
+    yield np.full(length, 3, dtype)
+    yield random.integers(0, 4, length).astype(dtype)
+    yield np.sort(random.integers(0, 120, length)).astype(dtype)[::-1].copy()
+    odd = np.ones(length, dtype)  # a sample's places: what lies there tells nothing of the others
+    noise, apart = 0x9E3779B9, length // sampled
+    for k in range(sampled):
+        noise = (noise * 1664525 + 1013904223) % (1 << 32)
+        odd[k * apart + (noise >> 8) % apart] = 7
+    yield odd
+
+
+@pytest.mark.parametrize("dtype", REAL, ids=str)
+def test_ranks_of_any_row(device, dtype):
+    """Ranks of rows that one block reads, or several, whatever lies in them: as a sort would place them."""
+    for length in (1500, 70_000):
+        q = np.array([0, 1, length // 3, length // 3 + 1, length // 2, length - 2, length - 1])
+        for ranks, skip_nan, splits in itertools.product((q, q[4:5]), (False, True), (1, 3)):
+            sampled = max(int(np.cbrt(0.2 * length * ranks.size) ** 2), 256)
+            for values in distributions(length, dtype, length, sampled):
+                found = _core._quantile(
+                    quern.asarray(values), quern.asarray(ranks.astype("f8")), 0, "rank", dtype, False, None,
+                    skip_nan, splits=splits,
+                )  # fmt: skip
+                numbers = np.sort(values[values == values])
+                got, wanted = found.get(), np.full(ranks.shape, np.nan)
+                if numbers.size == length or (skip_nan and numbers.size > 0):
+                    wanted = numbers[np.minimum(ranks, numbers.size - 1)]
+                if dtype.kind not in "iub":
+                    got, wanted = got.astype("f8"), wanted.astype("f8")
+                np.testing.assert_array_equal(got, wanted)
+
+
 def test_many_places(device):
     """More places than elements, in no order, of rows that each lack another number of values."""
     random = np.random.default_rng(12)
@@ -204,6 +254,21 @@ def test_many_places(device):
     values[2, 9:200] = np.nan
     q = random.random(5000)
     found = quern.nanquantile(quern.asarray(values), quern.asarray(q), axis=1).get()
+    np.testing.assert_allclose(found, np.nanquantile(values.astype("f8"), q, axis=1), rtol=1e-6)
+
+
+def test_rows_that_are_sampled(device):
+    """Long enough for a sample without being asked: some places, in rows that lack some values or none."""
+    values = np.random.default_rng(4).standard_normal((2, 1 << 21)).astype("f4")
+    values[1, ::5] = np.nan
+    q = [0.001, 0.5, 0.999]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = quern.quantile(quern.asarray(values), q, axis=1).get()
+    np.testing.assert_array_equal(found[:, 1], np.nan)
+    wanted = np.quantile(values[0].astype("f8"), q)
+    np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-6)
+    found = quern.nanquantile(quern.asarray(values), q, axis=1).get()
     np.testing.assert_allclose(found, np.nanquantile(values.astype("f8"), q, axis=1), rtol=1e-6)
 
 
