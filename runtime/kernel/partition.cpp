@@ -3,10 +3,10 @@
 
 #include "runtime/driver/check.h"
 #include "runtime/kernel/program.h"
+#include "runtime/kernel/room.h"
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -36,10 +36,9 @@ void partition_rows(const Array& rows, const Array* values, const Array* places,
                        blocks = std::clamp<std::int64_t>(rows.size() / worth_a_block, 1,
                                                          device.properties().multiprocessors),
                        grid = std::min(count, blocks);
-    auto made = std::make_shared<std::deque<Array>>();
+    Room made(device, stream);
     const auto room = [&](DType dtype, std::int64_t elements) {
-        made->push_back(Array::empty(device, dtype, Dims{elements}, stream));
-        return &made->back();
+        return &made.make(dtype, elements);
     };
     const std::int64_t elements = grid * length_of(rows);
     const Array* const there = room(rows.dtype(), elements);
@@ -75,7 +74,7 @@ void partition_rows(const Array& rows, const Array* values, const Array* places,
                              number(static_cast<std::int64_t>(wanted.size()))};
     launch_program({"quern/partition.cuh", types, numbers}, "quern_partition", args,
                    {device, stream, static_cast<std::uint32_t>(grid), 1, on_wait});
-    keep_for_graph(device, stream, std::shared_ptr<const std::deque<Array>>(std::move(made)));
+    made.keep();
 }
 
 } // namespace quern

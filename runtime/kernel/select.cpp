@@ -7,10 +7,10 @@
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/program.h"
 #include "runtime/kernel/raw.h"
+#include "runtime/kernel/room.h"
 #include "runtime/kernel/sort.h"
 #include "runtime/memory/copy.h"
 
-#include <deque>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -110,9 +110,7 @@ class Selection {
             split_rows_of_threads();
         else
             split_rows();
-        if (!made_.empty())
-            keep_for_graph(device_, call_.stream,
-                           std::make_shared<const std::deque<Array>>(std::move(made_)));
+        room_.keep();
     }
 
   private:
@@ -127,12 +125,8 @@ class Selection {
         launch.stream = call_.stream;
         (*kernels_[kernel])(args, launch, hooks_);
     }
-    // Room that lives as long as the selection.
-    const Array& room(DType dtype, std::int64_t elements) {
-        return made_.emplace_back(Array::empty(device_, dtype, Dims{elements}, call_.stream));
-    }
     const Array& cleared(std::int64_t bytes) {
-        const Array& made = room(DType::uint8, bytes);
+        const Array& made = room_.make(DType::uint8, bytes);
         fill_bytes(device_, made.address(), 0, static_cast<std::size_t>(bytes), call_.stream);
         return made;
     }
@@ -143,8 +137,8 @@ class Selection {
             Argument::of(from), number(count()),    number(length()), Argument::of(q_),
             number(places()),   Argument::of(out_), method_,          skip_};
         if (plan_.layout.road == SelectRoad::whole_rows && !plan_.layout.threads) {
-            args.push_back(Argument::of(room(rows_.dtype(), 2 * plan_.grid * length())));
-            args.push_back(Argument::of(room(DType::int64, 2 * plan_.grid * places())));
+            args.push_back(Argument::of(room_.make(rows_.dtype(), 2 * plan_.grid * length())));
+            args.push_back(Argument::of(room_.make(DType::int64, 2 * plan_.grid * places())));
             args.push_back(number(plan_.sampled));
         }
         run(0, args, plan_.grid);
@@ -170,11 +164,12 @@ class Selection {
     }
 
     void split_rows() {
-        const Array &searches = room(DType::uint8, count() * select_search_bytes(plan_.layout)),
-                    &parts = room(DType::uint8,
-                                  count() * select_table_bytes(plan_.layout, plan_.splits)),
-                    &lists = room(rows_.dtype(), 2 * rows_.size()),
-                    &ranks = room(DType::int64, 2 * count() * places());
+        const Array &searches =
+                        room_.make(DType::uint8, count() * select_search_bytes(plan_.layout)),
+                    &parts = room_.make(DType::uint8,
+                                        count() * select_table_bytes(plan_.layout, plan_.splits)),
+                    &lists = room_.make(rows_.dtype(), 2 * rows_.size()),
+                    &ranks = room_.make(DType::int64, 2 * count() * places());
         run(0,
             {Argument::of(rows_), number(length()), Argument::of(q_), number(places()), method_,
              skip_, Argument::of(searches), Argument::of(lists), Argument::of(ranks),
@@ -199,7 +194,7 @@ class Selection {
     Kernels& kernels_;
     Argument method_, skip_;
     CallHooks hooks_;
-    std::deque<Array> made_;
+    Room room_{device_, call_.stream};
 };
 
 } // namespace

@@ -5,10 +5,9 @@
 #include "compiler/base/text.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/program.h"
+#include "runtime/kernel/room.h"
 #include "runtime/memory/copy.h"
 
-#include <deque>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -61,9 +60,7 @@ class Sort {
             dealt_rows();
             break;
         }
-        if (!made_.empty())
-            keep_for_graph(device_, call_.stream,
-                           std::make_shared<const std::deque<Array>>(std::move(made_)));
+        room_.keep();
     }
 
   private:
@@ -80,11 +77,7 @@ class Sort {
         launch.grid = grid;
         launch_program({"quern/sort.cuh", {&type_, 1}, numbers_}, kernel, args, launch);
     }
-    // Room that lives as long as the sort.
-    const Array* room(DType dtype, std::int64_t elements) {
-        made_.push_back(Array::empty(device_, dtype, Dims{elements}, call_.stream));
-        return &made_.back();
-    }
+    const Array* room(DType dtype, std::int64_t elements) { return &room_.make(dtype, elements); }
     const Array* room_for_values() { return room(type_, rows_.size()); }
     const Array* room_for_places() {
         return places_ == nullptr ? nullptr : room(place_type(), rows_.size());
@@ -245,7 +238,7 @@ class Sort {
     std::array<std::pair<std::string_view, int>, 7> numbers_;
     DType type_;
     ProgramLaunch launch_;
-    std::deque<Array> made_;
+    Room room_{device_, call_.stream};
 };
 
 } // namespace
