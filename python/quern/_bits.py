@@ -78,7 +78,9 @@ def packbits(a: object, axis: int | None = None, bitorder: str = "big") -> ndarr
     *lead, count = lines.shape
     words = empty((*lead, -(-count // 64)), np.uint64, device=values.device)
     if words.size:
-        _pack_kernel(big)(ascontiguousarray(lines, np.bool_).reshape(-1), count, words.shape[-1], words)
+        _pack_kernel(big)(
+            ascontiguousarray(lines, np.bool_).reshape(-1), count, words.shape[-1], words
+        )
     packed = ascontiguousarray(words.view(np.uint8)[..., : -(-count // 8)])
     return moveaxis(packed, -1, axis)
 

@@ -396,6 +396,8 @@ def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> nd
         raise _out_of_bounds(indices[wrong].flat[0], axis, extent)
     indices[indices < 0] += extent
     count = len(indices)
+    if count == 0:
+        return a.copy()
     indices[indices.argsort(kind="stable")] += np.arange(count)
     positions = np.zeros(extent + count, np.int64)
     is_old = np.ones(extent + count, np.bool_)
@@ -404,5 +406,7 @@ def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> nd
     positions[is_old] = np.arange(extent)
     rows = broadcast_to(new, (*a.shape[:axis], count, *a.shape[axis + 1 :]))
     if math.prod(rows.shape) == 0:
-        return a.copy()
+        return empty(
+            (*a.shape[:axis], extent + count, *a.shape[axis + 1 :]), a.dtype, device=a.device
+        )
     return _core.concatenate([a, rows], axis).take(positions, axis)

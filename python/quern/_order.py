@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,8 +80,9 @@ def quantile(
     between two elements give float64 for integers, for floats the dtype of `a` when `q` is a Python number and what
     both promote to when it is an array, as in NumPy. Places, and values between elements, are computed in float64. One
     NaN makes the result NaN; an infinite neighbour makes it infinite, where NumPy gives NaN.
-    Nothing is sorted: every element is read once for each digit of a key, three times for float32, with eight `q`
-    together. What does not lie in one piece along the axes is copied first; nothing is ever overwritten.
+    Nothing is sorted: a GPU reads every element once for each digit of a key, three times for float32, with eight `q`
+    together; a CPU divides at pivots, of long rows what lies between keys of a sample. What does not lie in one piece
+    along the axes is copied first; nothing is ever overwritten.
     Shapes: the axes of `q`, then those that are left, with extent 1 for each that is gone under `keepdims`.
     Raises: numpy.exceptions.AxisError; ValueError for `q` out of range, an unknown method, a repeated axis or an `out`
     of another shape; TypeError for complex numbers, for bools between elements, and for an `out` that the result
@@ -163,7 +165,8 @@ def _complex_median(
     """The mean of the two in the middle as a sort orders them, by real and then by imaginary parts, NaN last."""
     gone = normalize_axis_tuple(axes, a.ndim)
     rows = moveaxis(a, gone, range(-len(gone), 0))
-    rows = sort(rows.reshape((*rows.shape[: a.ndim - len(gone)], -1)))
+    lines = rows.shape[: a.ndim - len(gone)]
+    rows = sort(rows.reshape((*lines, math.prod(rows.shape[len(lines) :]))))
     lost = ufuncs["isnan"](rows)
     counts = rows.shape[-1] - count_nonzero(lost, -1, keepdims=True)
     if not skip_nan:

@@ -237,13 +237,14 @@ def kron(a: Any, b: Any) -> ndarray:
 
 
 @functools.cache
-def _cross_kernel() -> ElementwiseKernel:
-    return _core.ElementwiseKernel(
-        "T a0, T a1, T a2, T b0, T b1, T b2",
-        "T c0, T c1, T c2",
-        "c0 = a1 * b2 - a2 * b1; c1 = a2 * b0 - a0 * b2; c2 = a0 * b1 - a1 * b0",
-        "quern_cross",
-    )
+def _cross_kernel(flat: str) -> ElementwiseKernel:
+    """With vectors of two elements for `flat`, "a" or "b": nothing is multiplied by a third one of theirs."""
+    names = [f"T {x}{k}" for x in "ab" for k in range(2 if x == flat else 3)]
+    first = {"": "a1 * b2 - a2 * b1", "a": "a1 * b2", "b": "-(a2 * b1)"}[flat]
+    second = {"": "a2 * b0 - a0 * b2", "a": "-(a0 * b2)", "b": "a2 * b0"}[flat]
+    body = f"c0 = {first}; c1 = {second}; c2 = a0 * b1 - a1 * b0"
+    name = f"quern_cross_{flat}" if flat else "quern_cross"
+    return _core.ElementwiseKernel(", ".join(names), "T c0, T c1, T c2", body, name)
 
 
 @functools.cache
@@ -281,8 +282,7 @@ def cross(
         made = empty(shape, dtype, device=a.device)
         _cross_plane_kernel()(*parts[0], *parts[1], made)
         return made
-    zero = dtype.type(0)
-    given = [x if len(x) == 3 else [*x, zero] for x in parts]
+    flat = "a" if a.shape[-1] == 2 else "b" if b.shape[-1] == 2 else ""
     result = empty((*shape, 3), dtype, device=a.device)
-    _cross_kernel()(*given[0], *given[1], *(result[..., k] for k in range(3)))
+    _cross_kernel(flat)(*parts[0], *parts[1], *(result[..., k] for k in range(3)))
     return moveaxis(result, -1, axisc)

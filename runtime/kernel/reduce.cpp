@@ -197,7 +197,22 @@ Ready prepare(Reduction wanted, const Array& array, const ReduceCall& call) {
     return ready;
 }
 
+// All axes, where the call names one of a scalar; moments, unlike the others, know none.
+std::optional<ReduceCall> of_scalar(Reduction op, const Array& array, const ReduceCall& call) {
+    const bool moment = op == Reduction::mean || op == Reduction::var || op == Reduction::std;
+    if (moment || !names_axis_of_scalar(array, call))
+        return std::nullopt;
+    std::optional<ReduceCall> asked = call;
+    asked->all_axes = true;
+    return asked;
+}
+
 } // namespace
+
+bool names_axis_of_scalar(const Array& array, const ReduceCall& call) {
+    return array.ndim() == 0 && !call.all_axes && call.axes.size() == 1 &&
+           (call.axes[0] == 0 || call.axes[0] == -1);
+}
 
 std::optional<Reduction> find_reduction(std::string_view name) noexcept {
     const auto found = std::ranges::find(reduction_table, name, &ReductionRow::name);
@@ -206,12 +221,16 @@ std::optional<Reduction> find_reduction(std::string_view name) noexcept {
 
 std::optional<Array> reduce(Reduction op, const Array& array, const ReduceCall& call,
                             void (*on_wait)(bool entering)) {
+    if (const auto asked = of_scalar(op, array, call))
+        return reduce(op, array, *asked, on_wait);
     const Ready ready = prepare(op, array, call);
     std::vector<Array> made = (*ready.kernel)(ready.args(), call, on_wait);
     return made.empty() ? std::nullopt : std::optional(std::move(made.front()));
 }
 
 std::string explain_reduce(Reduction op, const Array& array, const ReduceCall& call) {
+    if (const auto asked = of_scalar(op, array, call))
+        return explain_reduce(op, array, *asked);
     const Ready ready = prepare(op, array, call);
     return ready.kernel->explain(ready.args(), call);
 }

@@ -15,6 +15,9 @@ struct ReduceCall : ReductionCall {
     double ddof = 0;               // var and std
 };
 
+// Does the call name the first or the last axis of a scalar? NumPy lets it have one.
+[[nodiscard]] bool names_axis_of_scalar(const Array& array, const ReduceCall& call);
+
 [[nodiscard]] std::optional<Reduction> find_reduction(std::string_view name) noexcept;
 
 // Reduces `array`; returns what was made, or nothing with `out`. Throws TypeError for a dtype that

@@ -189,9 +189,7 @@ std::optional<Array> ufunc_reduce(Ufunc ufunc, const Array& array, const ReduceC
     const UfuncRow& wanted = row(ufunc);
     require_binary(wanted, "reduce");
     ReduceCall asked = call;
-    if (array.ndim() == 0 && !call.all_axes && call.axes.size() == 1 &&
-        (call.axes[0] == 0 || call.axes[0] == -1))
-        asked.all_axes = true; // NumPy lets a scalar have its first and last axis
+    asked.all_axes |= names_axis_of_scalar(array, call);
     if (!wanted.reduction)
         return reduce_in_order(ufunc, array, asked, on_wait);
     const ReductionTypes types = row(*wanted.reduction).types;

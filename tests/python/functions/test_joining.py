@@ -174,3 +174,6 @@ def test_insert(same, make, axis):
     same("insert", make((6, 4), "h"), 1, make((4,) if axis == 0 else (6,), "f", seed=3), axis)
     same("insert", make((6, 4), "h"), [1, 3], make((5,), "f"), axis)
     same("insert", make((6, 4), "h"), [[1, 3]], 1, axis)
+    for shape in ((0, 4), (6, 0), (2, 0, 3)):
+        for obj in (0, [0], [0, 0], slice(0, 2), []):
+            same("insert", make(shape, "h"), obj, 7, axis)

@@ -405,6 +405,7 @@ def test_medians_of_complex_numbers(device, dtype):
                 gone = np.isnan(wanted)
                 np.testing.assert_array_equal(np.isnan(found.get()), gone)
                 np.testing.assert_allclose(found.get()[~gone], wanted[~gone], rtol=1e-6)
+    assert quern.median(quern.zeros((0, 6), dtype), 1).shape == (0,)
     out = quern.empty((4, 5), dtype)
     assert quern.median(quern.asarray(values), 0, out=out) is out
     np.testing.assert_allclose(out.get(), np.median(values, 0), rtol=1e-6)

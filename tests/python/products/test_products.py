@@ -219,6 +219,13 @@ def test_cross(device, left, right):
             wanted = wanted[..., 2]
         x, y = quern.asarray(a, device=device), quern.asarray(b, device=device)
         check(quern.cross(x, y), wanted, dtype)
+    a = np.array([[1.5, np.nan, -2], [np.nan, 3, 0.5], [2, 1, np.inf]])
+    x = quern.asarray(a, device=device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's vectors of two are deprecated
+        for left, right in ((slice(2), slice(3)), (slice(3), slice(2))):
+            wanted = np.cross(a[:2, left], a[1:, right])
+            np.testing.assert_array_equal(quern.cross(x[:2, left], x[1:, right]).get(), wanted)
     a = sample((3, 6), np.dtype("d"), 19)
     x = quern.asarray(a, device=device)
     check(quern.cross(x, x[::-1], axis=0), np.cross(a, a[::-1], axis=0), a.dtype)

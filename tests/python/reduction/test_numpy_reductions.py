@@ -277,6 +277,25 @@ def test_empty_and_wrong(device):
     np.testing.assert_array_equal(quern.sum(full, axis=()).get(), np.zeros((3, 4)))
 
 
+def test_axes_of_a_scalar(device):
+    """NumPy gives a scalar a first and a last axis, but not where it counts the elements behind a moment."""
+    values = np.array(-3.5, "f4")
+    array = quern.asarray(values)
+    plain = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp", "count_nonzero"]
+    for name in [*plain, "nansum", "nanprod", "nanmax", "nanmin", "nanargmax", "nanargmin"]:
+        for axis in (0, -1):
+            for keepdims in (False, True):
+                wanted = getattr(np, name)(values, axis=axis, keepdims=keepdims)
+                found = getattr(quern, name)(array, axis=axis, keepdims=keepdims)
+                assert (found.shape, found.dtype) == ((), np.asarray(wanted).dtype)
+                np.testing.assert_array_equal(found.get(), wanted)
+        with pytest.raises(np.exceptions.AxisError):
+            getattr(quern, name)(array, axis=1)
+    for name in ("mean", "var", "std", "median"):
+        with pytest.raises(np.exceptions.AxisError):
+            getattr(quern, name)(array, axis=0)
+
+
 def test_average(device):
     random = np.random.default_rng(5)
     values, weights = random.standard_normal((6, 7, 8)), random.random((6, 7, 8))
