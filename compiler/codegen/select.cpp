@@ -24,8 +24,15 @@ void places(Writer& out) {
     out.close();
 }
 
+// Of the prelude's structs for rows that blocks of a CPU share: edges of a row's brackets, each as
+// wide as the widest key, and counts of a part, each with one number more.
+constexpr std::int64_t most_edges = 4 * select_brackets + 1, brackets_bytes = 8 * (most_edges + 2),
+                       part_bytes = 8 * (most_edges + 1);
+
 void shared_by_cpu_blocks(Writer& out, std::string_view type, std::string_view made) {
     constexpr std::string_view begin = "extern \"C\" __global__ void quern_select_";
+    out.line("static_assert(sizeof(quern::Brackets<", type, ">) <= ", brackets_bytes,
+             " && sizeof(quern::PartFound) == ", part_bytes, ", \"the room made for them\");");
     out.open(begin, "brackets(const ", type, "* data, const long long length, const double* q, ",
              "const long long places, const int method, const int skip_nan, unsigned char* "
              "searches, ",
@@ -46,8 +53,7 @@ void shared_by_cpu_blocks(Writer& out, std::string_view type, std::string_view m
              "quern::PartFound* parts, const long long splits, const long long chunk, ",
              type, "* room, long long* ranks)");
     out.line("quern::select_finish(data, ", call_args,
-             "out, method, skip_nan != 0, searches, "
-             "parts, splits, chunk, room, ranks);");
+             "out, method, skip_nan != 0, searches, parts, splits, chunk, room, ranks);");
     out.close();
 }
 
@@ -133,17 +139,14 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     return out.take();
 }
 
-// As quern::RankSearch has it, whatever the width of keys, or quern::Brackets; the prelude holds
-// them to this.
+// A GPU's as quern::RankSearch has it, whatever the width of keys; select_digits.cuh holds it to
+// this.
 std::int64_t select_search_bytes(const SelectLayout& layout) {
-    constexpr std::int64_t edges = 4 * select_brackets + 1;
-    return layout.threads ? 16 + std::int64_t{layout.targets} * 32 : 8 + 8 * (edges + 1);
+    return layout.threads ? 16 + std::int64_t{layout.targets} * 32 : brackets_bytes;
 }
-// A row's counts of digits, or quern::PartFound of each part.
 std::int64_t select_table_bytes(const SelectLayout& layout, std::int64_t splits) {
-    constexpr std::int64_t edges = 4 * select_brackets + 1;
     return layout.threads ? (std::int64_t{layout.targets} << layout.digit_bits) * 8
-                          : splits * (8 + 8 * edges);
+                          : splits * part_bytes;
 }
 
 } // namespace quern

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -405,8 +404,4 @@ def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> nd
     positions[indices] = extent + np.arange(count)
     positions[is_old] = np.arange(extent)
     rows = broadcast_to(new, (*a.shape[:axis], count, *a.shape[axis + 1 :]))
-    if math.prod(rows.shape) == 0:
-        return empty(
-            (*a.shape[:axis], extent + count, *a.shape[axis + 1 :]), a.dtype, device=a.device
-        )
     return _core.concatenate([a, rows], axis).take(positions, axis)

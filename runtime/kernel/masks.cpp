@@ -1,12 +1,12 @@
 // Counting, scanning and compacting masks.
 #include "runtime/kernel/masks.h"
-#include "runtime/kernel/kernels_by_form.h"
 
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/index_launch.h"
+#include "runtime/kernel/kernels_by_form.h"
 #include "runtime/kernel/mask_tiles.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/reduce.h"

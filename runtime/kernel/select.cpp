@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -117,13 +118,16 @@ class Selection {
     [[nodiscard]] std::int64_t count() const { return rows_.shape()[0]; }
     [[nodiscard]] std::int64_t length() const { return rows_.shape()[1]; }
     [[nodiscard]] std::int64_t places() const { return q_.size(); }
-    void run(std::size_t kernel, const std::vector<Argument>& args, std::int64_t grid) {
+    void run(std::size_t kernel, std::span<const Argument> args, std::int64_t grid) {
         RawLaunch launch;
         launch.grid = {static_cast<unsigned>(grid), 1, 1};
         launch.block = {plan_.block, 1, 1};
         launch.has_stream = true;
         launch.stream = call_.stream;
         (*kernels_[kernel])(args, launch, hooks_);
+    }
+    void run(std::size_t kernel, std::initializer_list<Argument> args, std::int64_t grid) {
+        run(kernel, std::span(args.begin(), args.size()), grid);
     }
     const Array& cleared(std::int64_t bytes) {
         const Array& made = room_.make(DType::uint8, bytes);
@@ -133,15 +137,24 @@ class Selection {
 
     void whole_rows() {
         const Array from = prepared(rows_, plan_.layout, call_.stream, hooks_.on_wait);
-        std::vector<Argument> args{
-            Argument::of(from), number(count()),    number(length()), Argument::of(q_),
-            number(places()),   Argument::of(out_), method_,          skip_};
-        if (plan_.layout.road == SelectRoad::whole_rows && !plan_.layout.threads) {
-            args.push_back(Argument::of(room_.make(rows_.dtype(), 2 * plan_.grid * length())));
-            args.push_back(Argument::of(room_.make(DType::int64, 2 * plan_.grid * places())));
-            args.push_back(number(plan_.sampled));
-        }
-        run(0, args, plan_.grid);
+        const bool by_pivots = plan_.layout.road == SelectRoad::whole_rows && !plan_.layout.threads;
+        const std::int64_t rooms = by_pivots ? 2 * plan_.grid : 0;
+        const Array* const values =
+            by_pivots ? &room_.make(rows_.dtype(), rooms * length()) : nullptr;
+        const Array* const ranks =
+            by_pivots ? &room_.make(DType::int64, rooms * places()) : nullptr;
+        const Argument args[] = {Argument::of(from),
+                                 number(count()),
+                                 number(length()),
+                                 Argument::of(q_),
+                                 number(places()),
+                                 Argument::of(out_),
+                                 method_,
+                                 skip_,
+                                 array_or_null(values),
+                                 array_or_null(ranks),
+                                 number(plan_.sampled)};
+        run(0, std::span(args).first(by_pivots ? 11 : 8), plan_.grid);
     }
 
     void split_rows_of_threads() {

@@ -1,12 +1,12 @@
 // One call of a ufunc: the loop, the kernel, the layout of new outputs, overlap, then the launch.
 #include "runtime/kernel/ufunc.h"
-#include "runtime/kernel/kernels_by_form.h"
 
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/call.h"
 #include "runtime/kernel/casts.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/kernels_by_form.h"
 #include "runtime/kernel/table.h"
 
 #include <algorithm>

@@ -11,6 +11,16 @@ struct Part {
         : row(blockIdx.x / splits), number(blockIdx.x - row * splits), begin(number * chunk), end(begin + chunk < length ? begin + chunk : length) {}
 };
 
+// visit(k, value) for `count` values that stand about evenly along a row.
+template <class T, class Visit> __device__ inline void each_sampled(const T* row, long long length, long long count, const Visit& visit) {
+    const long long apart = length / count;
+    unsigned int noise = 0x9e3779b9u;
+    for (long long k = 0; k < count; ++k) {
+        noise = noise * 1664525u + 1013904223u;
+        visit(k, row[k * apart + (noise >> 8) % apart]);
+    }
+}
+
 template <class Key> struct CellNumber { typedef Key type; }; // as wide as a key, so that lanes of both match, but room for a count
 template <> struct CellNumber<unsigned char> { typedef unsigned int type; };
 template <> struct CellNumber<unsigned short> { typedef unsigned int type; };

@@ -26,6 +26,7 @@ __device__ inline void heap_sort(long long* values, long long count) {
         sink(0, end);
     }
 }
+
 const int most_brackets = 16, most_edges = 4 * most_brackets + 1; // of a row
 
 // Four edges a bracket, that rise: what lies between the first two is alike, so is what lies between the last two, and what lies
@@ -48,15 +49,14 @@ struct PartFound {
     unsigned long long reached[most_edges];
 };
 
-// Ranks in order, as many as there are places, twice; how many.
-__device__ inline long long wanted_ranks(long long* wanted, const double* q, long long places, double n, int method) {
+// The two ranks of each place, all in order.
+__device__ inline void wanted_ranks(long long* wanted, const double* q, long long places, double n, int method) {
     for (long long k = 0; k < places; ++k) {
         const Place place = place_of(method, n, q[k]);
         wanted[2 * k] = place.low;
         wanted[2 * k + 1] = place.high;
     }
     heap_sort(wanted, 2 * places);
-    return 2 * places;
 }
 
 // From `sampled` values of a row, by way of `here` and `there`.
@@ -64,19 +64,15 @@ template <class T>
 __device__ inline void find_brackets(const T* row, long long length, const double* q, long long places, int method, bool skip_nan,
                                      Brackets<T>& brackets, T* here, T* there, long long* wanted, long long sampled) {
     typedef typename SortKey<T>::Key Key;
-    const long long apart = length / sampled;
     long long nans = 0;
-    unsigned int noise = 0x9e3779b9u;
-    for (long long k = 0; k < sampled; ++k) {
-        noise = noise * 1664525u + 1013904223u;
-        const T value = row[k * apart + (noise >> 8) % apart];
+    each_sampled(row, length, sampled, [&](long long k, const T& value) {
         here[k] = value;
         if (Ordered<T>::has_nan) nans += value != value;
-    }
+    });
     const double n = skip_nan ? static_cast<double>(length) * (1 - static_cast<double>(nans) / sampled) : static_cast<double>(length);
-    const long long count = wanted_ranks(wanted, q, places, n, method);
+    wanted_ranks(wanted, q, places, n, method);
     long long bounds[2 * most_brackets], begun = 0; // of the sample: where brackets begin and end
-    for (long long k = 0; k < count; ++k) {
+    for (long long k = 0; k < 2 * places; ++k) {
         const double share = (static_cast<double>(wanted[k]) + 0.5) / static_cast<double>(length), at = share * sampled;
         const double margin = 4 * sqrt(at * (share < 1 ? 1 - share : 0)) + 1; // four standard deviations
         const long long low = static_cast<long long>(floor(at - margin)), high = static_cast<long long>(ceil(at + margin));
@@ -129,11 +125,11 @@ __device__ inline void list_between(const T* row, long long begin, long long end
 }
 
 // The results of a row: from its `splits` lists, each `chunk` behind the one before in `here`, or without `brackets` from the row
-// as it is.
+// as it is. `ranked`: of how many values `wanted` has the ranks, or -1.
 template <class T, class R>
 __device__ inline void finish_row(const T* row, long long length, const double* q, long long places, R* out, long long step, int method,
                                   bool skip_nan, const Brackets<T>* brackets, const PartFound* parts, long long splits, long long chunk,
-                                  T* here, T* there, long long* wanted) {
+                                  T* here, T* there, long long* wanted, long long& ranked) {
     typedef typename SortKey<T>::Key Key;
     const int count = brackets ? static_cast<int>(brackets->count) : 0;
     // The rank where each cell begins, and of those that are listed where they begin in the list.
@@ -162,7 +158,9 @@ __device__ inline void finish_row(const T* row, long long length, const double* 
     bool divided = !brackets; // or where a rank is missed by its bracket
     if (!is_nan) {
         const Partition<T> partition = {{here, nullptr}, {there, nullptr}};
-        const long long all = wanted_ranks(wanted, q, places, static_cast<double>(n), method);
+        const long long all = 2 * places;
+        if (ranked != n) wanted_ranks(wanted, q, places, static_cast<double>(n), method);
+        ranked = brackets ? -1 : n;
         for (long long k = 0; k < all; ++k) divided |= kind_of(cell_of(wanted[k])) == cell_outside;
         if (divided) {
             partition.divide_at({const_cast<T*>(row), nullptr}, 0, length, wanted, all);
@@ -200,6 +198,7 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
     long long* const wanted = ranks + 2 * blockIdx.x * places;
     Brackets<T> brackets;
     PartFound found;
+    long long ranked = -1;
     for (long long r = blockIdx.x; r < rows; r += gridDim.x) {
         const T* const row = data + r * length;
         if (sampled) {
@@ -207,7 +206,7 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
             list_between(row, 0, length, brackets, found, here);
         }
         finish_row(row, length, q, places, out + r, rows, method, skip_nan, sampled ? &brackets : nullptr, &found, sampled ? 1 : 0, length, here,
-                   there, wanted);
+                   there, wanted, ranked);
     }
 }
 
@@ -215,7 +214,6 @@ __device__ inline void select_rows(const T* data, long long rows, long long leng
 template <class T>
 __device__ inline void select_brackets(const T* data, long long length, const double* q, long long places, int method, bool skip_nan,
                                        unsigned char* searches, T* room, long long* ranks, long long sampled) {
-    static_assert(sizeof(Brackets<T>) <= 8 + 8 * (most_edges + 1) && sizeof(PartFound) == 8 + 8 * most_edges, "there is room for this much");
     const long long row = blockIdx.x;
     T* const here = room + 2 * row * length;
     find_brackets(data + row * length, length, q, places, method, skip_nan, reinterpret_cast<Brackets<T>*>(searches)[row], here, here + length,
@@ -234,8 +232,9 @@ __device__ inline void select_finish(const T* data, long long rows, long long le
                                      T* room, long long* ranks) {
     const long long row = blockIdx.x;
     T* const here = room + 2 * row * length;
+    long long ranked = -1;
     finish_row(data + row * length, length, q, places, out + row, rows, method, skip_nan, reinterpret_cast<const Brackets<T>*>(searches) + row,
-               parts + row * splits, splits, chunk, here, here + length, ranks + 2 * row * places);
+               parts + row * splits, splits, chunk, here, here + length, ranks + 2 * row * places, ranked);
 }
 
 } // namespace quern

@@ -54,14 +54,8 @@ template <class T> __device__ inline void sort_splitters(const T* in, Splitters<
     typedef typename SortKey<T>::Key Key;
     if (cells == 1) return;
     Key keys[most_cells * sampled];
-    const T* const row = in + blockIdx.x * length;
     const int count = cells * sampled;
-    const long long apart = length / count;
-    unsigned int noise = 0x9e3779b9u;
-    for (int k = 0; k < count; ++k) {
-        noise = noise * 1664525u + 1013904223u;
-        keys[k] = SortKey<T>::of(row[k * apart + (noise >> 8) % apart]);
-    }
+    each_sampled(in + blockIdx.x * length, length, count, [&](long long k, const T& value) { keys[k] = SortKey<T>::of(value); });
     for (const int gap : {701, 301, 132, 57, 23, 10, 4, 1})
         for (int k = gap; k < count; ++k) {
             const Key key = keys[k];
