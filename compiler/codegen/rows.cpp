@@ -228,6 +228,9 @@ class RowEmitter : private FoldEmitter {
             else
                 out_.line(pack_type(ref), " ", own("held_" + name(ref)), "[", int{layout_.packs},
                           "];");
+        for (const RowKept& kept : spec_.kept)
+            out_.line(kept.type, " ", own("kept_" + kept.name), "[", int{layout_.packs}, "][",
+                      int{layout_.lanes}, "];");
         out_.line(spec_.before);
         if (layout_.parks)
             park();
@@ -286,9 +289,11 @@ class RowEmitter : private FoldEmitter {
         }
     }
 
-    // The elements of a pack that is loaded: their values joined, or stored.
+    // The elements of a pack that is loaded, held as number `which` or one of the rest: their
+    // values joined, or stored.
     void take(std::size_t k, const std::string& which) {
         const RowWalk& walk = spec_.walks[k];
+        const bool held = !which.empty();
         const bool last = k + 1 == spec_.walks.size();
         if (last)
             for (const OperandRef& ref : outputs_)
@@ -307,7 +312,20 @@ class RowEmitter : private FoldEmitter {
                 if (!per_row(ref))
                     out_.line(type(ref), "& ", name(ref), " = ", own("made_" + name(ref)), "[",
                               own("lane"), "];");
-        out_.line(walk.elements);
+        const auto each_kept = [&](auto write) {
+            for (const RowKept& kept : spec_.kept)
+                if (held)
+                    write(kept, join(own("kept_" + kept.name), which, "[", own("lane"), "]"));
+        };
+        each_kept([&](const RowKept& kept, const std::string& place) {
+            if (kept.from < k)
+                out_.line("const ", kept.type, "& ", kept.name, " = ", place, ";");
+        });
+        out_.line(held && !walk.held.empty() ? walk.held : walk.elements);
+        each_kept([&](const RowKept& kept, const std::string& place) {
+            if (kept.from == k)
+                out_.line(place, " = ", kept.name, ";");
+        });
         for (std::size_t j = 0; j < walk.joins.size(); ++j) {
             const RowJoin& joined = walk.joins[j];
             const std::string into = own(join("own_", k, "_", j));

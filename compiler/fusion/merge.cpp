@@ -2,6 +2,7 @@
 #include "compiler/fusion/merge.h"
 
 #include "compiler/fusion/blocks.h"
+#include "compiler/spec/body_facts.h"
 
 #include <algorithm>
 
@@ -242,6 +243,7 @@ class RowMerger {
         merged_.spec.walks.resize(last + 1);
         find_parameters();
         steps_over_rows();
+        keep_costly();
         for (std::size_t k = 0; k <= last; ++k)
             walk(k);
         finish_row_spec(inputs_, outputs_, merged_.spec);
@@ -319,28 +321,79 @@ class RowMerger {
                 roots_.back().push_back(value);
     }
 
-    // The elements that a walk's joins or the stores need, made from what is given and rows.
-    void walk(std::size_t k) {
+    // The values of elements that a walk's joins or the stores need: all, or those that are left to
+    // make where what earlier walks keep is there.
+    [[nodiscard]] std::vector<bool> needed_in(std::size_t k, bool held) const {
         std::vector<int> values = roots_[k];
         std::vector<bool> needed(graph_.values.size());
         while (!values.empty()) {
             const int value = values.back();
             values.pop_back();
-            if (needed[at(value)] || graph_.values[at(value)].per_row)
+            if (needed[at(value)] || graph_.values[at(value)].per_row ||
+                (held && kept_from_[at(value)] < k))
                 continue;
             needed[at(value)] = true;
             if (maker_[at(value)] != nullptr)
                 each_read(*maker_[at(value)], [&](int read) { values.push_back(read); });
         }
-        RowWalk& walk = merged_.spec.walks[k];
+        return needed;
+    }
+    [[nodiscard]] bool is_read(int value) const { // of each element
+        return graph_.values[at(value)].given && !graph_.values[at(value)].scalar &&
+               !by_row_[at(value)];
+    }
+
+    // What a costly function makes in one walk and another one needs is kept where threads then
+    // need nothing of what they have read, and so have room.
+    void keep_costly() {
+        const std::size_t walks = merged_.spec.walks.size();
+        kept_from_.assign(graph_.values.size(), walks);
+        for (std::size_t k = walks; k-- > 0;) {
+            const std::vector<bool> needed = needed_in(k, false);
+            for (std::size_t v = 0; v < needed.size(); ++v)
+                if (needed[v] && maker_[v] != nullptr && maker_[v]->reduction == nullptr &&
+                    maker_[v]->outputs.size() == 1 && is_costly(maker_[v]->spec->operation))
+                    kept_from_[v] = k;
+        }
+        std::vector<bool> read_again(graph_.values.size());
+        bool room = true;
+        for (std::size_t k = 1; k < walks; ++k) {
+            const std::vector<bool> needed = needed_in(k, true);
+            std::vector<int> values = roots_[k];
+            for (const GraphStep& step : graph_.steps)
+                if (!step.per_row && std::ranges::any_of(step.outputs, [&](int value) {
+                        return static_cast<bool>(needed[at(value)]);
+                    }))
+                    each_read(step, [&](int value) { values.push_back(value); });
+            bool reads = false, uses = false;
+            for (const int value : values) {
+                const bool is_kept = kept_from_[at(value)] < k;
+                read_again[at(value)] = read_again[at(value)] || is_kept;
+                uses = uses || is_kept;
+                reads = reads || (needed[at(value)] && is_read(value));
+            }
+            room = room && !(uses && reads);
+        }
+        for (std::size_t v = 0; v < kept_from_.size(); ++v)
+            if (room && read_again[v])
+                merged_.spec.kept.push_back({std::string(type_of(graph_, static_cast<int>(v))),
+                                             local(static_cast<int>(v)), kept_from_[v]});
+            else
+                kept_from_[v] = walks;
+    }
+
+    // Statements that make the elements which are needed, from what is given, rows and what is
+    // kept.
+    [[nodiscard]] std::string elements(const std::vector<bool>& needed) const {
+        std::string text;
         for (std::size_t v = 0; v < needed.size(); ++v) {
             const GraphValue& value = graph_.values[v];
             const int number = static_cast<int>(v);
             if (!needed[v] || value.scalar || by_row_[v])
                 continue;
-            walk.elements += value.given ? join("const ", type_of(graph_, number), " ",
-                                                local(number), " = ", parameter(number), ";\n")
-                                         : join(type_of(graph_, number), " ", local(number), ";\n");
+            text += value.given ? join("const ", type_of(graph_, number), " ", local(number), " = ",
+                                       parameter(number), ";\n")
+                                : join(type_of(graph_, number), " ", local(number), ";\n");
         }
         for (const GraphStep& step : graph_.steps)
             if (!step.per_row && std::ranges::any_of(step.outputs, [&](int value) {
@@ -348,14 +401,30 @@ class RowMerger {
                 })) {
                 for (const int value : step.outputs) // of several that one may be left over
                     if (!needed[at(value)])
-                        walk.elements += join(type_of(graph_, value), " ", local(value), ";\n");
-                walk.elements += block_of(step);
+                        text += join(type_of(graph_, value), " ", local(value), ";\n");
+                text += block_of(step);
             }
+        return text;
+    }
+
+    void walk(std::size_t k) {
+        RowWalk& walk = merged_.spec.walks[k];
+        const std::vector<bool> needed = needed_in(k, false), to_make = needed_in(k, true);
+        walk.elements = elements(needed);
+        if (to_make != needed)
+            walk.held = elements(to_make);
         if (k + 1 < merged_.spec.walks.size())
             return;
-        for (const int value : stored_)
-            (graph_.values[at(value)].per_row ? walk.rows : walk.elements) +=
-                join(result(value), " = ", local(value), ";\n");
+        for (const int value : stored_) {
+            const std::string store = join(result(value), " = ", local(value), ";\n");
+            if (graph_.values[at(value)].per_row) {
+                walk.rows += store;
+            } else {
+                walk.elements += store;
+                if (to_make != needed)
+                    walk.held += store;
+            }
+        }
     }
 
     const FusionGraph& graph_;
@@ -364,6 +433,7 @@ class RowMerger {
     std::vector<bool> by_row_, stored_per_row_;
     std::vector<int> stored_;
     std::vector<std::vector<int>> roots_; // values that each walk needs
+    std::vector<std::size_t> kept_from_;  // the walk that keeps a value; else the number of walks
     std::string inputs_, outputs_;
     MergedRows merged_;
 };

@@ -20,12 +20,20 @@ struct RowWalk {
     std::string elements; // statements for each element
     std::vector<RowJoin> joins;
     std::string rows; // statements for each row, once its joins are known; their names stay
+    std::string held; // `elements` where earlier walks kept some of them; "" where they did not
+};
+
+// A value of each element that the statements of walk `from` make, and `held` of later ones read.
+struct RowKept {
+    std::string type, name;
+    std::size_t from;
 };
 
 struct RowSpec : KernelSpec {
     std::vector<bool> per_row; // of each parameter: one value for a row
     std::string before;        // statements for each row, before the first walk
     std::vector<RowWalk> walks;
+    std::vector<RowKept> kept;
     bool uses_position = false;   // `_J`: where the element stands in its row
     std::int64_t inner_steps = 0; // elements that a thread may join at most; 0: any number
 

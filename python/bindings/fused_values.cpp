@@ -159,7 +159,7 @@ bool ResultTree::read(PyObject* object, const CallKey& key, int depth) {
         return true;
     }
     if (is_constant(object) || type == &PyFloat_Type || type == &PyLong_Type ||
-        type == &PyComplex_Type) {
+        type == &PyComplex_Type || find_scalar_type(type)) {
         nodes_.push_back({Kind::constant, 0, -1, py::reinterpret_borrow<py::object>(object)});
         return true;
     }

@@ -87,8 +87,9 @@ std::optional<Alignment> OpenStretch::alignment_of(const RecordedCall& call,
         if (call.arrays[k] == nullptr || !(call.arrays[k]->shape() == whole))
             continue;
         const Array& array = *call.arrays[k];
+        const ByteBounds bounds = byte_bounds(array);
         for (auto value = stretch_.values.rbegin(); value != stretch_.values.rend(); ++value) {
-            if (value->facts.given || !may_share_memory(value->array, array))
+            if (value->facts.given || !meet(value->bounds, bounds))
                 continue;
             const Array& made = value->array;
             auto found = align(
@@ -206,9 +207,9 @@ std::string_view OpenStretch::why_not(const RecordedCall& call) const {
         const Array& array = *call.arrays[k];
         const bool output = params[k].output;
         const Dims strides = joins && output ? Dims() : strides_of(array, space, call.shape.ndim);
+        const ByteBounds bounds = byte_bounds(array);
         for (const StretchValue& value : stretch_.values) {
-            if (value.facts.scalar || (value.facts.given && !output) ||
-                !may_share_memory(value.array, array))
+            if ((value.facts.given && !output) || !meet(value.bounds, bounds))
                 continue;
             // Where there are several kernels, memory is written once.
             if (output && (joins || stretch_.reduced))
@@ -226,8 +227,7 @@ bool OpenStretch::writes_over() const {
     const auto& values = stretch_.values;
     for (std::size_t k = 0; k < values.size(); ++k)
         for (std::size_t before = 0; !values[k].facts.given && before < k; ++before)
-            if (!values[before].facts.scalar &&
-                may_share_memory(values[before].array, values[k].array))
+            if (meet(values[before].bounds, values[k].bounds))
                 return true;
     return false;
 }
@@ -256,8 +256,11 @@ int OpenStretch::latest(const Array& array, const Dims& strides) const {
 int OpenStretch::value_of(const Array& array, Dims strides) {
     if (const int known = latest(array, strides); known != no_value)
         return known;
-    stretch_.values.push_back(
-        {array, std::move(strides), {}, {.dtype = array.dtype(), .given = true}});
+    stretch_.values.push_back({array,
+                               std::move(strides),
+                               {},
+                               {.dtype = array.dtype(), .given = true},
+                               byte_bounds(array)});
     return static_cast<int>(stretch_.values.size()) - 1;
 }
 
@@ -267,7 +270,8 @@ int OpenStretch::value_of(const Scalar& scalar, DType dtype) {
     stretch_.values.push_back({Array(BufferPtr(), 0, dtype, Dims(), Dims()),
                                Dims(),
                                scalar,
-                               {.dtype = dtype, .given = true, .scalar = true}});
+                               {.dtype = dtype, .given = true, .scalar = true},
+                               {}});
     return static_cast<int>(stretch_.values.size()) - 1;
 }
 
@@ -296,12 +300,14 @@ bool OpenStretch::touches(const RecordedCall& call) const {
     if (stretch_.device != &call.device || stretch_.stream != call.stream)
         return true;
     const auto& params = call.spec().params;
-    for (std::size_t k = 0; k < params.size(); ++k)
-        if (call.arrays[k] != nullptr)
-            for (const StretchValue& value : stretch_.values)
-                if (!value.facts.scalar && (params[k].output || !value.facts.given) &&
-                    may_share_memory(value.array, *call.arrays[k]))
-                    return true;
+    for (std::size_t k = 0; k < params.size(); ++k) {
+        if (call.arrays[k] == nullptr)
+            continue;
+        const ByteBounds bounds = byte_bounds(*call.arrays[k]);
+        for (const StretchValue& value : stretch_.values)
+            if ((params[k].output || !value.facts.given) && meet(value.bounds, bounds))
+                return true;
+    }
     return false;
 }
 
@@ -331,8 +337,11 @@ void OpenStretch::add(const RecordedCall& call, int line) {
                                       : value_of(*call.arrays[k], lies(k)));
     }
     for (std::size_t k = static_cast<std::size_t>(spec.nin); k < spec.params.size(); ++k) {
-        stretch_.values.push_back(
-            {*call.arrays[k], lies(k), {}, {.dtype = call.arrays[k]->dtype(), .per_row = per_row}});
+        stretch_.values.push_back({*call.arrays[k],
+                                   lies(k),
+                                   {},
+                                   {.dtype = call.arrays[k]->dtype(), .per_row = per_row},
+                                   byte_bounds(*call.arrays[k])});
         step.outputs.push_back(static_cast<int>(stretch_.values.size()) - 1);
     }
     steps_.push_back({std::move(step), call.kernel});

@@ -2,7 +2,7 @@
 // for all graphs like it.
 #pragma once
 #include "compiler/fusion/cut.h"
-#include "runtime/array/array.h"
+#include "runtime/array/views.h"
 #include "runtime/kernel/argument.h"
 
 #include <optional>
@@ -48,7 +48,12 @@ struct StretchValue {
     Dims strides; // along the axes of the stretch
     Scalar scalar;
     GraphValue facts;
+    ByteBounds bounds; // of the array; empty for a scalar
 };
+// Arrays of one device, as may_share_memory says it.
+[[nodiscard]] inline bool meet(const ByteBounds& a, const ByteBounds& b) noexcept {
+    return a.low != a.high && b.low != b.high && a.low < b.high && b.low < a.high;
+}
 
 // Who hears of a function's launches.
 struct FusionNotes {

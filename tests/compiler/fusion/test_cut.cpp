@@ -203,6 +203,31 @@ TEST(MergeRows, WalksOnceForEachReductionBehindAnother) {
     EXPECT_NE(merged.spec.walks[1].elements.find("exp"), std::string::npos);
 }
 
+TEST(MergeRows, KeepsWhatIsCostlyInPlaceOfWhatWasRead) {
+    const RowSpec spec = merge_rows(softmax(), "softmax").spec;
+    ASSERT_EQ(spec.kept.size(), 1U);
+    EXPECT_EQ(spec.kept[0].name, "fused_v3");
+    EXPECT_EQ(spec.kept[0].type, "float");
+    EXPECT_EQ(spec.kept[0].from, 1U);
+    EXPECT_EQ(spec.walks[0].held, "");
+    EXPECT_EQ(spec.walks[1].held, "");
+    EXPECT_NE(spec.walks[2].elements.find("exp"), std::string::npos); // of what nobody holds
+    EXPECT_EQ(spec.walks[2].held.find("exp"), std::string::npos);
+    EXPECT_EQ(spec.walks[2].held.find("fused_p0"), std::string::npos);
+    EXPECT_NE(spec.walks[2].held.find("fused_r5"), std::string::npos);
+}
+
+TEST(MergeRows, KeepsNothingBesideWhatIsReadAgain) {
+    FusionGraph graph = softmax(); // v6 = v5 - v0
+    graph.values[5].wanted = false;
+    graph.values.push_back(wanted);
+    graph.steps.push_back(step(subtract(), {5, 0}, 6));
+    const RowSpec spec = merge_rows(graph, "rest").spec;
+    EXPECT_TRUE(spec.kept.empty());
+    EXPECT_EQ(spec.walks[2].held, "");
+    EXPECT_NE(spec.walks[2].elements.find("exp"), std::string::npos);
+}
+
 TEST(MergeRows, OneReductionAloneIsNoRowKernel) {
     EXPECT_FALSE(can_be_rows({{array, wanted_of_row}, {fold(sum(), 0, 1)}}));
     FusionGraph graph = softmax();

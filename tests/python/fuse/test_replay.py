@@ -75,6 +75,22 @@ def test_results_of_every_kind(x):
     assert is_replayed(several, x)
 
 
+@pytest.mark.parametrize("number", [2.5, np.float64(2.5), np.int8(3), np.bool_(True), 1j], ids=repr)
+def test_numbers_that_come_back(x, number):
+    """As they were given, or as the function knows them."""
+
+    @quern.fuse
+    def scaled(a, s):
+        return s, a * s, np.float32(0.5)
+
+    assert is_replayed(scaled, x, number)
+    same, product, half = scaled(x, number)
+    assert (type(same), same) == (type(number), number)
+    assert (type(half), half) == (np.float32, 0.5)
+    np.testing.assert_array_equal(product.get(), (x * number).get())
+    assert entered(scaled, x, type(number)(0))[1]
+
+
 def test_what_it_reads_may_change(x):
     namespace = {"np": quern, "GAIN": 2.0}
     exec("def scaled(a):\n    return np.negative(a) * GAIN", namespace)
