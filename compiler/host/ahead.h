@@ -9,7 +9,7 @@ namespace quern::host {
 // second cache; what a core fetches by itself comes later. (Zen 4, sum of 2^24 doubles: 33 GB/s,
 // asked for 42; with what is in the second cache already it costs a tenth, so it is a question.)
 inline constexpr const char* read_ahead_hook = "__quern_read_ahead";
-inline constexpr unsigned bytes_ahead = 1024;
+inline constexpr unsigned bytes_ahead = 2048;
 // Lines of 64 bytes that an iteration may ask for. Cores before AVX-512 fetch loops of many better
 // by themselves (Zen 3: sums of doubles, 16 lines: 16 GB/s, asked for 13; their maxima, 4 lines:
 // 13, asked for 15).

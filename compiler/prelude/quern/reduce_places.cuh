@@ -122,10 +122,11 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         if constexpr (by_parts)
             if (rising && stop - from < brief_run) return ask(dense, from, stop, join);
         if constexpr (count > 1) {
+            const bool wide = __quern_vector_bytes() == 64;
             if constexpr (PlaceBeside<T>::any && step == 1) // as many lanes as there are registers for what they hold
-                if (rising && (!by_fours || stop - from < long_run))
-                    from = __quern_vector_bytes() == 64 ? carry<lanes_of(256)>(dense, from, stop, join)
-                                                        : carry<lanes_of(by_fours ? 64 : 128)>(dense, from, stop, join);
+                if (rising && (!by_fours || stop - from < (wide ? long_run_of_wide : long_run)))
+                    from = wide ? carry<lanes_of(256)>(dense, from, stop, join)
+                                : carry<lanes_of(by_fours ? 64 : 128)>(dense, from, stop, join);
             from = scan<count <= 8 ? 16 : by_fours ? lanes_of(128) : count>(dense, from, stop, join);
         }
         for (; from < stop && best.index == P::nowhere(); ++from) best = join(best, dense(from * step));
@@ -142,7 +143,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
 
   private:
     static constexpr bool by_fours = NanApart<T>::value && step == 1;
-    static constexpr int long_run = 512; // elements, of such types
+    static constexpr int long_run = 512, long_run_of_wide = 16384; // elements, of such types; in vectors of 64 bytes
     static constexpr bool by_parts = !PlaceBeside<T>::any && sizeof(T) >= 8; // complex numbers
     static constexpr int brief_run = 2048;
     static constexpr __device__ int lanes_of(int bytes) {
@@ -298,7 +299,10 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     template <int width, class Dense, class Join>
     __device__ long long scan(const Dense& dense, long long from, long long stop, const Join& join) {
         const bool holds = stop - from >= (by_fours ? long_run : 32768);
-        const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T)), block = !holds ? 64 : pack < 1024 ? 2048 / pack + by_fours : 4;
+        const int lanes = width * step, pack = lanes * static_cast<int>(sizeof(T));
+        const long long eighth = (stop - from) * step * static_cast<int>(sizeof(T)) / 8; // the search at the end shall be short
+        const int bytes = eighth < 2048 ? 2048 : eighth < 16384 ? static_cast<int>(eighth) : 16384;
+        const int block = !holds ? 64 : pack < 1024 ? bytes / pack + by_fours : 4;
         const auto the_best = [&](const T& a, const T& b) -> T { return better(T(1), T(0), join) ? maximum(a, b) : minimum(a, b); };
         const long long first = from, last = stop - (step > 1); // nothing may stand behind the last element
         if (last - first < width) return first;
