@@ -7,6 +7,7 @@
 #include "python/bindings/bind_call.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_error.h"
+#include "python/bindings/bind_scalar.h"
 #include "python/bindings/module.h"
 #include "runtime/kernel/product.h"
 
@@ -69,6 +70,8 @@ PyObject* matmul_operator(PyObject* a, PyObject* b, PyObject* out) noexcept {
     return guarded(
         [&]() -> PyObject* {
             const Array *left = find_array(a), *right = find_array(b);
+            if ((left == nullptr && find_scalar(a)) || (right == nullptr && find_scalar(b)))
+                throw scalar_in_matmul(left == nullptr ? 0 : 1);
             if (left == nullptr || right == nullptr)
                 return Py_NewRef(Py_NotImplemented);
             const auto given = py::reinterpret_borrow<py::object>(out == nullptr ? Py_None : out);

@@ -9,7 +9,7 @@ import numpy as np
 
 from quern import _core
 from quern._creation import asarray, empty_like, full
-from quern._manipulation import broadcast_shapes
+from quern._manipulation import broadcast_shapes, may_share_memory
 from quern._operands import (
     as_array,
     ufuncs,
@@ -321,6 +321,7 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
             raise ValueError(
                 f"could not broadcast {name} from shape {x.shape} into shape {dst.shape}"
             )
+    source, mask = (x.copy() if may_share_memory(x, dst) else x for x in (source, mask))
     _masked_copy_kernel()(mask, source, dst)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core
-from quern._creation import empty
+from quern._creation import asarray, empty, full
 from quern._manipulation import broadcast_to, moveaxis
 from quern._operands import (
     as_array,
@@ -373,7 +373,12 @@ def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> nd
         indices = _positions(obj, "insert")
         if indices.dtype.kind == "b":
             indices = np.flatnonzero(indices)
-    new = as_array(values).astype(a.dtype, copy=False)
+    if isinstance(values, int):  # which must fit
+        new = full((), values, a.dtype, device=a.device)
+    elif isinstance(values, (list, tuple)):
+        new = asarray(values, a.dtype, device=a.device)
+    else:
+        new = as_array(values, a.device).astype(a.dtype, copy=False)
     if indices.size == 1:
         index = indices.item()
         if not -extent <= index <= extent:

@@ -6,7 +6,9 @@
 #include "runtime/driver/check.h"
 #include "runtime/host/host_driver.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -17,10 +19,10 @@
 namespace quern::cblas {
 namespace {
 
-constexpr int row_major = 101, as_it_is = 111, transposed = 112;
+constexpr int row_major = 101, as_it_is = 111, transposed = 112, upper = 121;
 
-// cblas_?gemm and cblas_?gemv with integers of 32 or 64 bits; factors by value for real dtypes, by
-// address for complex ones.
+// cblas_?gemm, cblas_?gemv and cblas_?syrk with integers of 32 or 64 bits; factors by value for
+// real dtypes, by address for complex ones.
 template <class Int, class Factor, class Item>
 using Function = void (*)(int, int, int, Int, Int, Int, Factor, const Item*, Int, const Item*, Int,
                           Factor, Item*, Int);
@@ -28,10 +30,15 @@ template <class Int, class Factor, class Item>
 using VectorFunction = void (*)(int, int, Int, Int, Factor, const Item*, Int, const Item*, Int,
                                 Factor, Item*, Int);
 
-// Of one dtype: a matrix by a matrix, and by a vector.
+template <class Int, class Factor, class Item>
+using SquareFunction = void (*)(int, int, int, Int, Int, Factor, const Item*, Int, Factor, Item*,
+                                Int);
+
+// Of one dtype: a matrix by a matrix, by a vector, and by its own transpose, which may be missing.
 struct Functions {
     void* matrix = nullptr;
     void* vector = nullptr;
+    void* square = nullptr;
     [[nodiscard]] bool whole() const { return matrix != nullptr && vector != nullptr; }
 };
 
@@ -55,7 +62,7 @@ bool bind(Blas& blas, const Library& library) {
             const auto named = [&](const char* name) {
                 return library.symbol(join(spelling.before, letter, name, spelling.after).c_str());
             };
-            return Functions{named("gemm"), named("gemv")};
+            return Functions{named("gemm"), named("gemv"), named("syrk")};
         };
         blas = {library.path(), spelling.wide, find('s'), find('d'), find('c'), find('z')};
         if (blas.s.whole() && blas.d.whole() && blas.c.whole() && blas.z.whole())
@@ -110,6 +117,31 @@ void by_matrix(void* function, const Gemm& product, const GemmWalk& walk, Factor
          at<Item>(product.c, walk.c()), static_cast<Int>(product.c.pitch));
 }
 
+// Is it a matrix by its own transpose?
+bool is_square(const Gemm& product, const GemmWalk& walk, std::int64_t item) {
+    const GemmMatrix &a = product.a, &b = product.b;
+    return product.m == product.n && a.transposed != b.transposed && a.pitch == b.pitch &&
+           a.address + static_cast<std::uint64_t>(walk.a() * item) ==
+               b.address + static_cast<std::uint64_t>(walk.b() * item);
+}
+
+// Half of the work: what is above the diagonal is computed, and copied below it.
+template <class Int, class Factor, class Item>
+void by_itself(void* function, const Gemm& product, const GemmWalk& walk, Factor one, Factor zero) {
+    const auto call = reinterpret_cast<SquareFunction<Int, Factor, Item>>(function);
+    Item* const c = at<Item>(product.c, walk.c());
+    const std::int64_t n = product.n, pitch = product.c.pitch;
+    call(row_major, upper, side(product.a), static_cast<Int>(n), static_cast<Int>(product.k), one,
+         at<Item>(product.a, walk.a()), static_cast<Int>(product.a.pitch), zero, c,
+         static_cast<Int>(pitch));
+    constexpr std::int64_t tile = 32;
+    for (std::int64_t top = 0; top < n; top += tile)
+        for (std::int64_t left = 0; left <= top; left += tile)
+            for (std::int64_t i = top; i < std::min(top + tile, n); ++i)
+                for (std::int64_t j = left; j < std::min(left + tile, i); ++j)
+                    std::memcpy(c + i * pitch + j, c + j * pitch + i, sizeof(Item));
+}
+
 // One column: c = a @ b. One row: c' = b' @ a'.
 template <class Int, class Factor, class Item>
 void by_vector(void* function, const Gemm& product, const GemmWalk& walk, Factor one, Factor zero) {
@@ -134,6 +166,8 @@ void run(const Functions& functions, const Gemm& product, Factor one, Factor zer
     for (GemmWalk walk(product.batch, product.batch.size()); !walk.done(); walk.next())
         if (vector)
             by_vector<Int, Factor, Item>(functions.vector, product, walk, one, zero);
+        else if (functions.square != nullptr && is_square(product, walk, sizeof(Item)))
+            by_itself<Int, Factor, Item>(functions.square, product, walk, one, zero);
         else
             by_matrix<Int, Factor, Item>(functions.matrix, product, walk, one, zero);
 }

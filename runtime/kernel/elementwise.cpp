@@ -170,8 +170,10 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     ParamArrays arrays;
     std::vector<Array> made =
         make_outputs(spec, typed.signature, args, call.size, shape, device, stream, arrays);
-    if (shape.is_empty())
+    if (shape.is_empty()) {
+        PackedParameters(spec).add_arguments(typed.signature, args, arrays); // numbers must fit
         return made;
+    }
 
     if (Recorder* recorder = current_recorder(); recorder != nullptr) [[unlikely]]
         if (call.block_size == default_block_size &&

@@ -446,10 +446,14 @@ ValueError core_dimension(std::string_view function, const Array& a, const Array
 
 } // namespace
 
+ValueError scalar_in_matmul(int operand) {
+    return ValueError(join("matmul: Input operand ", operand,
+                           " does not have enough dimensions: scalars multiply with *"));
+}
+
 Array matmul(const Array& a, const Array& b, const ProductCall& call, void (*on_wait)(bool)) {
     if (a.ndim() == 0 || b.ndim() == 0)
-        throw ValueError(join("matmul: Input operand ", a.ndim() == 0 ? 0 : 1,
-                              " does not have enough dimensions: scalars multiply with *"));
+        throw scalar_in_matmul(a.ndim() == 0 ? 0 : 1);
     constexpr int row_label = -1, column_label = -2, summed = -3;
     const std::int64_t k_a = a.shape()[a.ndim() - 1],
                        k_b = b.shape()[b.ndim() == 1 ? 0 : b.ndim() - 2];

@@ -1,6 +1,7 @@
 // Products of arrays summed over shared axes: matmul, dot, inner, tensordot and each step of an
 // einsum are one contraction.
 #pragma once
+#include "compiler/base/error.h"
 #include "runtime/array/array.h"
 
 #include <optional>
@@ -28,6 +29,9 @@ struct ProductCall {
 // numpy.matmul: (..., m, k) @ (..., k, n); an operand of one axis is a row or a column.
 [[nodiscard]] Array matmul(const Array& a, const Array& b, const ProductCall& call = {},
                            void (*on_wait)(bool entering) = nullptr);
+
+// The complaint about an operand without axes, the first (0) or the second.
+[[nodiscard]] ValueError scalar_in_matmul(int operand);
 
 // numpy.tensordot: sums over `axes_a` of `a` and `axes_b` of `b`, pair by pair; what is left of `a`
 // comes before what is left of `b`.

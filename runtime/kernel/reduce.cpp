@@ -4,6 +4,8 @@
 #include "compiler/base/error.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/casts.h"
+#include "runtime/kernel/fill.h"
+#include "runtime/kernel/given_output.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/recorder.h"
 #include "runtime/kernel/table.h"
@@ -197,6 +199,12 @@ Ready prepare(Reduction wanted, const Array& array, const ReduceCall& call) {
     return ready;
 }
 
+// Would results be written over what others are still to be made of?
+bool overwrites_input(const Array& array, const ReduceCall& call) {
+    return may_share_memory(*call.out, array) ||
+           (call.where != nullptr && may_share_memory(*call.out, *call.where));
+}
+
 // All axes, where the call names one of a scalar; moments, unlike the others, know none.
 std::optional<ReduceCall> of_scalar(Reduction op, const Array& array, const ReduceCall& call) {
     const bool moment = op == Reduction::mean || op == Reduction::var || op == Reduction::std;
@@ -204,6 +212,7 @@ std::optional<ReduceCall> of_scalar(Reduction op, const Array& array, const Redu
         return std::nullopt;
     std::optional<ReduceCall> asked = call;
     asked->all_axes = true;
+    asked->axes = {};
     return asked;
 }
 
@@ -223,6 +232,16 @@ std::optional<Array> reduce(Reduction op, const Array& array, const ReduceCall& 
                             void (*on_wait)(bool entering)) {
     if (const auto asked = of_scalar(op, array, call))
         return reduce(op, array, *asked, on_wait);
+    if (call.out != nullptr && overwrites_input(array, call)) {
+        check_given_output(*call.out, array.device());
+        const CUstream stream = call.has_stream ? call.stream : current_stream(array.device());
+        const Array made = empty_like(*call.out, call.out->dtype(), stream);
+        ReduceCall apart = call;
+        apart.out = &made;
+        reduce(op, array, apart, on_wait);
+        copy_into(*call.out, made, stream);
+        return std::nullopt;
+    }
     const Ready ready = prepare(op, array, call);
     std::vector<Array> made = (*ready.kernel)(ready.args(), call, on_wait);
     return made.empty() ? std::nullopt : std::optional(std::move(made.front()));

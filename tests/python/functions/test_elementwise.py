@@ -163,6 +163,17 @@ def test_copyto(device, make):
         quern.copyto(np.zeros(3), 1)
 
 
+@pytest.mark.parametrize("shape", [(4, 5), (70, 33)], ids=str)
+def test_copyto_from_what_it_writes(device, shape):
+    values = np.arange(np.prod(shape), dtype="f4").reshape(shape)
+    mask = np.random.default_rng(3).random((shape[0] - 1, shape[1])) < 0.7
+    for target, source in ((slice(1, None), slice(-1)), (slice(-1), slice(1, None))):
+        wanted, found = values.copy(), quern.asarray(values)
+        np.copyto(wanted[target], values[source], where=mask)  # from elsewhere
+        quern.copyto(found[target], found[source], where=quern.asarray(mask))
+        np.testing.assert_array_equal(found.get(), wanted)
+
+
 def test_special_functions(same, make):
     x = np.linspace(-20, 20, 101)
     same("i0", x, rtol=1e-14)

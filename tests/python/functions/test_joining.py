@@ -177,3 +177,10 @@ def test_insert(same, make, axis):
     for shape in ((0, 4), (6, 0), (2, 0, 3)):
         for obj in (0, [0], [0, 0], slice(0, 2), []):
             same("insert", make(shape, "h"), obj, 7, axis)
+
+
+@pytest.mark.parametrize("values", [300, -1, [7, 300]], ids=str)
+def test_inserted_ints_must_fit(device, values):
+    for np_or_quern in (np, quern):
+        with pytest.raises(OverflowError, match="out of bounds for uint8"):
+            np_or_quern.insert(np_or_quern.arange(3, dtype="u1"), 1, values)

@@ -161,6 +161,8 @@ def test_scalars_follow_numpy_assignment(device: quern.Device) -> None:
     assert kernel(zeros, np.int8(-3)).get().tolist() == [-3, -3]
     with pytest.raises(OverflowError, match="-1 out of bounds for uint8"):
         kernel(quern.zeros(2, "u1"), -1)
+    with pytest.raises(OverflowError, match="-1 out of bounds for uint8"):
+        kernel(quern.zeros(0, "u1"), -1)  # nothing would run
     with pytest.raises(OverflowError):
         kernel(zeros, 2**40)
     with pytest.raises(TypeError, match="complex"):

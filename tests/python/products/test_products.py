@@ -88,6 +88,28 @@ def test_matrix_by_vector(device, dtype, layout):
     assert not table[:, ::2].any()
 
 
+@pytest.mark.parametrize("dtype", [np.dtype(c) for c in "fdFD"], ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(2, 33, 70), (2, 70, 33), (3, 2, 2)], ids=str)
+def test_matrix_by_its_own_transpose(device, dtype, layout, shape):
+    """Into columns of an array too, whose others stay. On the CPU half of it is computed, where no operand is copied."""
+    a = sample(shape, dtype, 4)
+    x, turned, mine = laid_out(a, layout, device), np.swapaxes(a, -1, -2), wide(a)
+    for left, right, wanted in ((x, x.mT, mine @ wide(turned)), (x.mT, x, wide(turned) @ mine)):
+        found = left @ right
+        check(found, wanted, dtype, 70)
+        if quern.Device(device).is_cpu and layout in ("c", "row steps", "transposed rows"):
+            np.testing.assert_array_equal(found.get(), found.mT.get())
+        check(left[1] @ right[1], wanted[1], dtype, 70)
+        check(left[0] @ right[1], wide(left[0].get()) @ wide(right[1].get()), dtype, 70)
+        n = wanted.shape[-1]
+        table = quern.zeros((n, n + 3), dtype, device=device)
+        quern.matmul(left[0], right[0], out=table[:, 1:-2])
+        check(table[:, 1:-2], wanted[0], dtype, 70)
+        assert not table[:, 0].any()
+        assert not table[:, -2:].any()
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(3, 4, 5), (33, 70, 41), (1, 200, 1), (64, 1, 64)], ids=str)
 def test_matmul(device, dtype, shape):
@@ -221,11 +243,14 @@ def test_cross(device, left, right):
         check(quern.cross(x, y), wanted, dtype)
     a = np.array([[1.5, np.nan, -2], [np.nan, 3, 0.5], [2, 1, np.inf]])
     x = quern.asarray(a, device=device)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy's vectors of two are deprecated
-        for left, right in ((slice(2), slice(3)), (slice(3), slice(2))):
-            wanted = np.cross(a[:2, left], a[1:, right])
-            np.testing.assert_array_equal(quern.cross(x[:2, left], x[1:, right]).get(), wanted)
+    p, q = a[:2].T, a[1:].T
+    third = p[0] * q[1] - p[1] * q[0]
+    for left, right, first, second in (
+        (slice(2), slice(3), p[1] * q[2], -p[0] * q[2]),
+        (slice(3), slice(2), -p[2] * q[1], p[2] * q[0]),
+    ):  # what is not there is not multiplied by
+        found = quern.cross(x[:2, left], x[1:, right]).get()
+        np.testing.assert_array_equal(found, np.stack((first, second, third), -1))
     a = sample((3, 6), np.dtype("d"), 19)
     x = quern.asarray(a, device=device)
     check(quern.cross(x, x[::-1], axis=0), np.cross(a, a[::-1], axis=0), a.dtype)
@@ -345,6 +370,16 @@ def test_shapes_that_do_not_fit(device, function, shapes, error):
         getattr(quern, function)(*(quern.ones(s, device=device) for s in shapes))
 
 
+@pytest.mark.parametrize("number", [2, 2.5, True, 1j, np.float32(3)], ids=repr)
+def test_numbers_are_no_matrices(device, number):
+    """As matmul says; which operand it is comes with it."""
+    for values in (np.ones((3, 3)), quern.ones((3, 3), device=device)):
+        with pytest.raises(ValueError, match="operand 1 does not have enough dimensions"):
+            values @ number
+        with pytest.raises(ValueError, match="operand 0 does not have enough dimensions"):
+            number @ values
+
+
 @pytest.mark.parametrize(
     "subscripts",
     [
@@ -384,8 +419,6 @@ def test_outputs_that_do_not_fit(device):
         quern.dot(a, a, out=quern.empty((3, 3), "f4", device=device))
     with pytest.raises(TypeError):
         quern.matmul(a, np.ones((3, 3)))
-    with pytest.raises(TypeError):
-        a @ 3
     check(a @ a, np.full((3, 3), 3.0), np.dtype("d"))
 
 

@@ -277,6 +277,26 @@ def test_empty_and_wrong(device):
     np.testing.assert_array_equal(quern.sum(full, axis=()).get(), np.zeros((3, 4)))
 
 
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "max", "mean", "std", "nansum", "nanmax", "median"]
+)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_results_inside_the_input(device, name, axis):
+    """Rows and columns of the input take results as if they were elsewhere."""
+    values = np.random.default_rng(8).standard_normal((9, 9))
+    wanted = getattr(np, name)(values, axis=axis)
+    for place in ((2,), (slice(None), 5), (slice(None, None, -1), 0)):
+        array = quern.asarray(values)
+        getattr(quern, name)(array, axis=axis, out=array[place])
+        np.testing.assert_allclose(array[place].get(), wanted, rtol=1e-12)
+    array = quern.asarray(values > 0)
+    numbers = quern.asarray(values)
+    quern.any(numbers, axis=axis, out=array[3], where=array)
+    np.testing.assert_array_equal(array[3].get(), (values > 0).any(axis=axis))
+    with pytest.raises(ValueError, match=r"shape|dimensions"):
+        getattr(quern, name)(numbers, axis=axis, out=numbers[1, :4])
+
+
 def test_axes_of_a_scalar(device):
     """NumPy gives a scalar a first and a last axis, but not where it counts the elements behind a moment."""
     values = np.array(-3.5, "f4")
