@@ -92,7 +92,7 @@ def test_matrix_by_vector(device, dtype, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("shape", [(2, 33, 70), (2, 70, 33), (3, 2, 2)], ids=str)
 def test_matrix_by_its_own_transpose(device, dtype, layout, shape):
-    """Into columns of an array too, whose others stay. On the CPU half of it is computed, where no operand is copied."""
+    """Into columns of an array too, whose others stay. On the CPU half is computed, where no operand is copied."""
     a = sample(shape, dtype, 4)
     x, turned, mine = laid_out(a, layout, device), np.swapaxes(a, -1, -2), wide(a)
     for left, right, wanted in ((x, x.mT, mine @ wide(turned)), (x.mT, x, wide(turned) @ mine)):
