@@ -338,6 +338,11 @@ class RowMerger {
         }
         return needed;
     }
+    [[nodiscard]] static bool makes(const GraphStep& step, const std::vector<bool>& needed) {
+        return !step.per_row && std::ranges::any_of(step.outputs, [&](int value) {
+            return static_cast<bool>(needed[at(value)]);
+        });
+    }
     [[nodiscard]] bool is_read(int value) const { // of each element
         return graph_.values[at(value)].given && !graph_.values[at(value)].scalar &&
                !by_row_[at(value)];
@@ -361,9 +366,7 @@ class RowMerger {
             const std::vector<bool> needed = needed_in(k, true);
             std::vector<int> values = roots_[k];
             for (const GraphStep& step : graph_.steps)
-                if (!step.per_row && std::ranges::any_of(step.outputs, [&](int value) {
-                        return static_cast<bool>(needed[at(value)]);
-                    }))
+                if (makes(step, needed))
                     each_read(step, [&](int value) { values.push_back(value); });
             bool reads = false, uses = false;
             for (const int value : values) {
@@ -396,9 +399,7 @@ class RowMerger {
                                 : join(type_of(graph_, number), " ", local(number), ";\n");
         }
         for (const GraphStep& step : graph_.steps)
-            if (!step.per_row && std::ranges::any_of(step.outputs, [&](int value) {
-                    return static_cast<bool>(needed[at(value)]);
-                })) {
+            if (makes(step, needed)) {
                 for (const int value : step.outputs) // of several that one may be left over
                     if (!needed[at(value)])
                         text += join(type_of(graph_, value), " ", local(value), ";\n");

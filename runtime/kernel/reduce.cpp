@@ -127,8 +127,9 @@ Meeting meeting_of(Reduction op, const Array& array, const ReduceCall& call) {
     if (call.where != nullptr || current_recorder() != nullptr) // other arrays may be reduced
         return Meeting::any;
     std::uint64_t walked = call.all_axes ? ~std::uint64_t{0} : 0;
-    for (const std::int64_t axis : call.axes)
-        walked |= std::uint64_t{1} << normalise_axis(axis, array.ndim());
+    if (!call.all_axes)
+        for (const std::int64_t axis : call.axes)
+            walked |= std::uint64_t{1} << normalise_axis(axis, array.ndim());
     std::int64_t widest = std::numeric_limits<std::int64_t>::max();
     bool falling = true, neighbours = false;
     for (int d = 0; d < array.ndim(); ++d) {
@@ -212,7 +213,6 @@ std::optional<ReduceCall> of_scalar(Reduction op, const Array& array, const Redu
         return std::nullopt;
     std::optional<ReduceCall> asked = call;
     asked->all_axes = true;
-    asked->axes = {};
     return asked;
 }
 

@@ -189,10 +189,7 @@ std::optional<Array> ufunc_reduce(Ufunc ufunc, const Array& array, const ReduceC
     const UfuncRow& wanted = row(ufunc);
     require_binary(wanted, "reduce");
     ReduceCall asked = call;
-    if (names_axis_of_scalar(array, call)) {
-        asked.all_axes = true;
-        asked.axes = {};
-    }
+    asked.all_axes |= names_axis_of_scalar(array, call);
     if (!wanted.reduction)
         return reduce_in_order(ufunc, array, asked, on_wait);
     const ReductionTypes types = row(*wanted.reduction).types;

@@ -297,8 +297,14 @@ def test_results_inside_the_input(device, name, axis):
         getattr(quern, name)(numbers, axis=axis, out=numbers[1, :4])
 
 
-def test_axes_of_a_scalar(device):
+@pytest.mark.parametrize("gpu_layout", [False, True])
+def test_axes_of_a_scalar(device, plan_as, gpu_layout):
     """NumPy gives a scalar a first and a last axis, but not where it counts the elements behind a moment."""
+    with plan_as(gpu_layout=gpu_layout):
+        check_axes_of_a_scalar()
+
+
+def check_axes_of_a_scalar():
     values = np.array(-3.5, "f4")
     array = quern.asarray(values)
     plain = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp", "count_nonzero"]
