@@ -425,12 +425,15 @@ struct FakeDriver::State {
         *bytes = param_bytes[index];
         return CUDA_SUCCESS;
     }
-    // The runtime's own kernel: some bytes, and a mark 64 bytes on (runtime/memory/small_read.cpp).
+    // The runtime's own kernel: bytes, each in a word of its own whose upper half is the turn's
+    // number (runtime/memory/small_read.cpp).
     static void read_small(void** params) {
-        auto* to = reinterpret_cast<char*>(*static_cast<std::uint64_t*>(params[1]));
-        std::memcpy(to, reinterpret_cast<const void*>(*static_cast<std::uint64_t*>(params[0])),
-                    *static_cast<std::uint32_t*>(params[2]));
-        std::memcpy(to + 64, params[3], sizeof(std::uint32_t));
+        const auto* from =
+            reinterpret_cast<const unsigned char*>(*static_cast<std::uint64_t*>(params[0]));
+        auto* to = reinterpret_cast<std::uint64_t*>(*static_cast<std::uint64_t*>(params[1]));
+        const auto turn = std::uint64_t{*static_cast<std::uint32_t*>(params[3])} << 32;
+        for (std::uint32_t k = 0; k < *static_cast<std::uint32_t*>(params[2]); ++k)
+            to[k] = turn | from[k];
     }
     CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                             unsigned by, unsigned bz, unsigned shared, CUstream stream,
