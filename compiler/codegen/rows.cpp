@@ -3,6 +3,8 @@
 
 #include "compiler/codegen/fold_emitter.h"
 
+#include <algorithm>
+
 namespace quern {
 
 namespace {
@@ -181,13 +183,24 @@ class RowEmitter : private FoldEmitter {
         out_.line(spec_.before);
         if (layout_.parks)
             park();
+        each_held([&](const std::string& which) { load(which); });
+    }
+
+    // Packs beyond a row are passed over where elements know their places; else they are packs of
+    // which nothing counts, so that what is done to the others need not wait for a branch.
+    [[nodiscard]] bool passes_over() const {
+        return layout_.partial &&
+               (spec_.uses_position ||
+                std::ranges::any_of(spec_.params, [](const Param& param) { return param.raw; }));
+    }
+    template <class Body> void each_held(const Body& body) {
         out_.open_unrolled(own("p"), int{layout_.packs});
         out_.line("const ", index_, " ", own("pack"), " = ", own("p"), " * ", own("group"), " + ",
                   own("thread"), ";");
-        if (layout_.partial)
+        if (passes_over())
             out_.open("if (", own("pack"), " < ", nest("packs"), ")");
-        load(join("[", own("p"), "]"));
-        if (layout_.partial)
+        body(join("[", own("p"), "]"));
+        if (passes_over())
             out_.close();
         out_.close();
     }
@@ -215,9 +228,16 @@ class RowEmitter : private FoldEmitter {
         return as_signed(layout_.shifted ? join(own("pack"), " == 0 ? ", own("lead"), " : 0")
                                          : "0");
     }
+    // Do all packs count as a whole that are taken?
+    [[nodiscard]] bool whole() const {
+        return !layout_.masked && (!layout_.partial || passes_over());
+    }
     [[nodiscard]] std::string limit() const { // of a pack's elements
-        return layout_.masked ? join(as_signed(nest("length")), " - ", first())
-                              : join(int{layout_.lanes});
+        if (layout_.masked)
+            return join(as_signed(nest("length")), " - ", first());
+        return whole() ? join(int{layout_.lanes})
+                       : join("(", own("pack"), " < ", nest("packs"), " ? ", int{layout_.lanes},
+                              " : 0)");
     }
 
     // The inputs' pack number own(pack), into held_<input> + `which`.
@@ -231,8 +251,9 @@ class RowEmitter : private FoldEmitter {
                 out_.line(held, layout_.shifted ? ".load_whole(" : ".load(", line, " + ", first(),
                           ", ", begin(), ", ", as_signed(limit()), ");");
             else
-                out_.line(held, "[0] = *",
-                          at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))), ";");
+                out_.line(held, "[0] = ", whole() ? "" : limit() + " > 0 ? ", "*",
+                          at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
+                          whole() ? "" : join(" : ", type(ref), "()"), ";");
         }
     }
 
@@ -284,7 +305,7 @@ class RowEmitter : private FoldEmitter {
                       ">(", joined.map_expr, ");");
             const std::string both = join(type_of_join(k, j), "::join<", inner(k, j), ">(", into,
                                           ", ", own("value"), ")");
-            if (layout_.masked)
+            if (!whole())
                 out_.line("if (", layout_.shifted ? join(own("lane"), " >= ", begin(), " && ") : "",
                           own("lane"), " < ", limit(), ") ", into, " = ", both, ";");
             else
@@ -301,7 +322,7 @@ class RowEmitter : private FoldEmitter {
                     out_.line("if (", own("alive"), ") ", made, ".store(", line, " + ", first(),
                               ", ", begin(), ", ", as_signed(limit()), ");");
                 else
-                    out_.line("if (", own("alive"), ") *",
+                    out_.line("if (", own("alive"), whole() ? "" : " && " + limit() + " > 0", ") *",
                               at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
                               " = ", made, "[0];");
             }
@@ -313,15 +334,7 @@ class RowEmitter : private FoldEmitter {
             out_.line(inner(k, j), " ", own(join("own_", k, "_", j)), " = ", inner(k, j), "(",
                       type_of_join(k, j), "::start());");
         if (!walk.joins.empty() || !walk.elements.empty()) {
-            out_.open_unrolled(own("p"), int{layout_.packs});
-            out_.line("const ", index_, " ", own("pack"), " = ", own("p"), " * ", own("group"),
-                      " + ", own("thread"), ";");
-            if (layout_.partial)
-                out_.open("if (", own("pack"), " < ", nest("packs"), ")");
-            take(k, join("[", own("p"), "]"));
-            if (layout_.partial)
-                out_.close();
-            out_.close();
+            each_held([&](const std::string& which) { take(k, which); });
             if (layout_.rest)
                 rest(k);
         }

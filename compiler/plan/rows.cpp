@@ -46,11 +46,11 @@ int choose_lanes(const KeptNest& nest, const RowRequest& request, const RowLayou
 }
 
 // Lanes of 16 bytes for rows that begin anywhere: where all operands' begin at the same lane of a
-// pack, and rows are long enough for two packs that are not whole. Else 0.
+// pack, and rows are longer than a warp holds them element by element. Else 0.
 int choose_shifted_lanes(const KeptNest& nest, const RowRequest& request, const RowLayout& layout) {
     const int axis = nest.ndim - 1;
     const int lanes = widest_lanes(nest, request, layout);
-    if (lanes == 1 || nest.extent[axis] < std::int64_t{4} * lanes)
+    if (lanes == 1 || nest.extent[axis] <= 32 * row_packs_held)
         return 0;
     int first = -1; // of the contiguous operands
     for (int k = 0; k < nest.operands; ++k) {
@@ -141,6 +141,18 @@ bool share_rows(const RowRequest& request, const Share& share, int most, int byt
     return plan.parked >= missing();
 }
 
+// That a thread holds in registers, of `bytes` for each element. Where it keeps values too, fewer
+// packs leave the blocks of a multiprocessor as many as there were, unless rows take larger ones.
+int most_packs(const RowPlan& plan, bool keeps, int bytes) {
+    const RowLayout& layout = plan.layout;
+    const auto fit = std::bit_floor(static_cast<unsigned>(row_bytes_held / (bytes * layout.lanes)));
+    int most = std::clamp<int>(static_cast<int>(fit), 1,
+                               layout.columns > 0 ? column_packs_held : row_packs_held);
+    if (keeps && layout.columns == 0 && plan.packs <= std::int64_t{row_block} * row_packs_wanted)
+        most = std::min(most, std::max(row_elements_kept / layout.lanes, row_packs_wanted));
+    return most;
+}
+
 } // namespace
 
 bool plan_rows(const RowRequest& request, RowPlan& plan) {
@@ -157,7 +169,7 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     nest.kept = nest.merge_axes(0, nest.kept);
     const bool across = !nest.walks_fastest(request.operands);
     layout.columns = static_cast<std::uint8_t>(across ? columns_of(nest, request.operands) : 0);
-    if (nest.reduced() != 1 || (across && layout.columns == 0) ||
+    if (nest.reduced() != 1 || (across && (layout.columns == 0 || request.along_only)) ||
         (nest.has_place && !nest.places_in_order()) ||
         nest.operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
         return false;
@@ -183,9 +195,7 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
         if (!request.operands[k].output && layout.access[k] != Access::repeated)
             bytes += std::max(static_cast<int>(request.operands[k].item_bytes), 4),
                 parked_bytes += static_cast<int>(request.operands[k].item_bytes);
-    const int most = std::clamp<int>(static_cast<int>(std::bit_floor(static_cast<unsigned>(
-                                         row_bytes_held / (std::max(bytes, 4) * lanes)))),
-                                     1, layout.columns > 0 ? column_packs_held : row_packs_held);
+    const int most = most_packs(plan, request.keeps, std::max(bytes, 4));
     const int slot = std::max(parked_bytes, 1) * lanes;
     const bool whole = std::ranges::any_of(
         shares, [&](const Share& share) { return share_rows(request, share, most, slot, plan); });

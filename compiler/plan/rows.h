@@ -54,13 +54,16 @@ struct RowRequest {
     std::uint32_t join_bytes = 0, widest_join = 0; // accumulators of all walks; the largest
     int most_cluster_bits = 0;                     // of blocks that can wait for each other
     bool uses_place = false;
+    bool keeps = false;          // values of elements between walks
+    bool along_only = false;     // other kernels do better where rows lie across memory
     std::int64_t most_steps = 0; // elements that a thread may join; 0: any number
     int narrow_bits = narrow_index_bits;
 };
 
 inline constexpr int row_bytes_held = 128;                     // a thread's own, of all inputs
 inline constexpr int row_packs_held = 8, row_packs_wanted = 4; // a thread's, at most and at least
-inline constexpr int row_block = 256;  // threads of a block, unless a row takes more
+inline constexpr int row_elements_kept = 16; // a thread's, where it keeps more than inputs
+inline constexpr int row_block = 256;        // threads of a block, unless a row takes more
 inline constexpr int row_columns = 16; // that neighbouring threads have, where rows lie across
 inline constexpr int column_packs_held = 32; // a thread's, where packs are single elements
 

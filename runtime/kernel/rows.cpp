@@ -130,6 +130,8 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
     add_joins(spec, request);
     request.most_cluster_bits = device.properties().major >= 9 ? 3 : 0;
     request.uses_place = spec.uses_position;
+    request.keeps = !spec.kept.empty();
+    request.along_only = call.along_only;
     request.most_steps = spec.inner_steps;
     request.narrow_bits = plan_options().narrow_bits;
     RowPlan plan;

@@ -14,6 +14,7 @@ struct Case {
     std::int64_t most_steps = 0;
     int most_cluster_bits = 0;
     std::uint32_t shared_bytes = 0;
+    bool keeps = false, along_only = false;
 };
 
 std::optional<RowPlan> plan(const Case& given) {
@@ -29,6 +30,8 @@ std::optional<RowPlan> plan(const Case& given) {
     request.most_steps = given.most_steps;
     request.most_cluster_bits = given.most_cluster_bits;
     request.shared_bytes = given.shared_bytes;
+    request.keeps = given.keeps;
+    request.along_only = given.along_only;
     request.join_bytes = 8; // two sums
     request.widest_join = 4;
     RowPlan made;
@@ -61,10 +64,12 @@ TEST(RowPlan, RowsThatBeginAnywhereHavePacksAtWholeAddresses) {
     EXPECT_TRUE(made->layout.shifted);
     EXPECT_TRUE(made->layout.masked);
     EXPECT_EQ(made->layout.lanes, 4);
-    EXPECT_EQ(made->packs, 257); // of a row that begins at the last lane of one
-    const auto short_ones = plan(rows(1000, 15));
+    EXPECT_EQ(made->packs, 257);                   // of a row that begins at the last lane of one
+    const auto short_ones = plan(rows(1000, 255)); // which a warp holds element by element
     ASSERT_TRUE(short_ones);
     EXPECT_FALSE(short_ones->layout.shifted);
+    EXPECT_EQ(short_ones->layout.packs, 8);
+    EXPECT_EQ(short_ones->group_bits, 5);
     Case apart = rows(1000, 1023);
     apart.address += 4; // the result's rows begin at other lanes
     const auto scalar = plan(apart);
@@ -83,6 +88,17 @@ TEST(RowPlan, ThreadsHoldNoMorePacksThanTheirRowNeeds) {
         const auto made = plan(rows(1000, length));
         ASSERT_TRUE(made);
         EXPECT_EQ(made->layout.packs, packs) << length;
+    }
+}
+
+TEST(RowPlan, ThreadsThatKeepMoreThanInputsHoldFewerPacks) {
+    for (const auto& [length, packs] : {std::pair{1024, 4}, {4096, 4}, {8192, 8}}) {
+        Case given = rows(8192, length);
+        given.keeps = true;
+        const auto made = plan(given);
+        ASSERT_TRUE(made);
+        EXPECT_EQ(made->layout.packs, packs) << length;
+        EXPECT_GE(made->layout.packs << made->group_bits, made->packs) << length;
     }
 }
 
@@ -174,6 +190,15 @@ TEST(RowPlan, UnitsShareColumns) {
     EXPECT_GE(made->layout.packs * units, 512);
     EXPECT_EQ(std::int64_t{made->grid} * (made->layout.block / row_columns) / units,
               65536 / row_columns);
+}
+
+TEST(RowPlan, ColumnsAreLeftToOthersThatReadThemOnce) {
+    Case given = columns(512, 65536);
+    given.along_only = true;
+    EXPECT_FALSE(plan(given));
+    given = rows(65536, 512);
+    given.along_only = true;
+    EXPECT_TRUE(plan(given));
 }
 
 TEST(RowPlan, ClustersShareLongColumns) {
