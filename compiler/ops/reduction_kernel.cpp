@@ -137,4 +137,24 @@ ReductionSpec product_spec(DType result, bool conjugate) {
     return spec;
 }
 
+ReductionSpec scaled_sum_spec(DType dtype) {
+    const std::string_view name = row(dtype).name;
+    const std::string type = join("quern::ScaledSum<", row(dtype).spelling, ">"),
+                      in = join(name, " x"), out = join(name, " most, ", name, " sum"),
+                      identity = join(type, "()");
+    ReductionText text;
+    text.in_params = in;
+    text.out_params = out;
+    text.map_expr = "x";
+    text.reduce_expr = "quern::joined(a, b)";
+    text.post_map_expr = "most = a.largest(); sum = a.total()";
+    text.name = "quern_scaled_sum";
+    text.reduce_type = type;
+    text.identity = identity;
+    ReductionSpec spec = make_reduction_spec(text);
+    spec.maps_anything = true;
+    spec.accumulator_bytes = static_cast<std::uint32_t>(2 * bytes_of(dtype));
+    return spec;
+}
+
 } // namespace quern

@@ -12,4 +12,7 @@ namespace quern {
 // somewhere. With `conjugate`, of the first array's complex conjugate.
 [[nodiscard]] ReductionSpec product_spec(DType result, bool conjugate);
 
+// The largest of floats, and the sum of the exponentials of their differences from it.
+[[nodiscard]] ReductionSpec scaled_sum_spec(DType dtype);
+
 } // namespace quern

@@ -16,6 +16,7 @@ namespace quern {
 struct FusedCall {
     std::vector<std::int64_t> reduced_axes; // of its reductions or rows
     std::int64_t elements = 1;              // of a kernel that takes no array
+    bool along_only = false;                // of rows: not where they lie across memory
 };
 
 struct FusedKernel {

@@ -5,6 +5,7 @@
 #include "compiler/base/text.h"
 #include "compiler/fusion/merge.h"
 #include "compiler/fusion/passes.h"
+#include "compiler/fusion/scaled_sums.h"
 #include "runtime/array/views.h"
 #include "runtime/fusion/fused_kernel.h"
 #include "runtime/fusion/known.h"
@@ -82,6 +83,7 @@ std::int64_t bytes_behind_all(std::span<const Array> arrays) {
 struct Stretch::Part {
     GraphPart part;
     FusedKernel* kernel; // null: it would have too many parameters
+    bool along_only = false;
 
     Part(GraphPart made, const std::string& name) : part(std::move(made)), kernel(nullptr) {
         try {
@@ -115,8 +117,13 @@ Parts make_parts(const std::vector<StretchValue>& values, std::vector<GraphStep>
         std::iota(whole.values.begin(), whole.values.end(), 0);
         made.whole.emplace(std::move(whole), name);
     }
+    if (auto scaled = on_cpu ? std::nullopt : with_scaled_sums(graph))
+        graph = std::move(*scaled);
     for (GraphPart& part : cut(graph, {.keeps_costly = on_cpu, .joins_together = !on_cpu}))
         made.each.emplace_back(std::move(part), name);
+    // Columns that one reduction reads once need not be held.
+    if (made.whole && made.each.size() == 1 && made.each[0].part.kind == PartKind::reduction)
+        made.whole->along_only = true;
     return made;
 }
 
@@ -224,7 +231,7 @@ bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
                                          (output && part.kind == PartKind::reduction)));
         args.push_back(Argument::of(arrays.back()));
     }
-    FusedCall call{reduced_axes, 1};
+    FusedCall call{reduced_axes, 1, given.along_only};
     for (const std::int64_t axis : part.kind == PartKind::rows ? kept_axes : all_axes)
         call.elements *= shape[static_cast<int>(axis)];
     if (!kernel(args, call, stream, on_wait))

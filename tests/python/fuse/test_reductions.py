@@ -168,6 +168,34 @@ def test_columns(shape: Any, axis: Any, dtype: str, device: quern.Device, plan_a
                 assert len(fused.explain(given).kernels) == 1, function.__name__
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), -1], ids=str)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_sums_of_exponentials(axis: Any, dtype: str, device: quern.Device, plan_as: Any) -> None:
+    """One reading of what does not lie along rows; infinite ones and NaN give what two readings give."""
+
+    def work(np: Any, x: Any) -> Any:
+        top = x.max(axis=axis, keepdims=True)
+        total = np.exp(x - top).sum(axis=axis, keepdims=True)
+        return {"total": total, "log": np.log(total) + top, "top": top}
+
+    x = (np.random.default_rng(7).standard_normal((9, 70, 40)) * 30).astype(dtype)
+    odd = x.copy()
+    for k, value in enumerate((-np.inf, np.inf, np.nan)):
+        odd[k, k + 1, k + 2] = value
+        odd[k + 4], odd[:, k + 10], odd[..., k + 10] = value, value, value
+    for drawn in x, odd, np.full_like(x, -np.inf):
+        fused = quern.fuse(lambda a: work(quern, a))
+        with plan_as(gpu_layout=True):
+            found = fused(quern.asarray(drawn))
+            if axis in (0, None) and dtype != "f2":
+                assert len(fused.explain(quern.asarray(drawn)).kernels) == 1
+        with np.errstate(all="ignore"):
+            exact = work(np, drawn.astype("f8"))
+        eps = 1e-2 if dtype == "f2" else 40 * np.finfo(dtype).eps
+        for name, value in exact.items():
+            np.testing.assert_allclose(found[name].get(), value, rtol=eps, atol=eps, err_msg=name)
+
+
 @pytest.mark.parametrize("gpu_layout", [False, True])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "bool", "float16"])
 def test_other_dtypes(dtype: str, gpu_layout: bool, device: quern.Device, plan_as: Any) -> None:

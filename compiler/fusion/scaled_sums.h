@@ -1,0 +1,14 @@
+// Sums of exponentials of differences from the largest value: two reductions that read everything
+// twice become one.
+#pragma once
+#include "compiler/fusion/graph.h"
+
+#include <optional>
+
+namespace quern {
+
+// The graph with `sum(exp(x - max(x)))` as one reduction, which gives the sum and the largest
+// value; nothing where it has no such sum, or where the exponentials are needed for more.
+[[nodiscard]] std::optional<FusionGraph> with_scaled_sums(const FusionGraph& graph);
+
+} // namespace quern

@@ -1,0 +1,34 @@
+// The largest of some floats and the sum of the exponentials of what they are short of it, in one reading.
+#pragma once
+#include "quern/reduce_ops.cuh"
+
+namespace quern {
+
+template <class T> __device__ inline T exp_of_short(const T& x) { return ::exp(-fabs(x)); }
+#if !defined(__QUERN_HOST__)
+// Next to the largest one's, which is 1, it is as good as exp: what is small is wrong by more, and adds less.
+template <> __device__ inline float exp_of_short(const float& x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(fabsf(x) * -1.4426950408889634f));
+    return y;
+}
+#endif
+
+template <class T> struct ScaledSum {
+    T most, sum; // NaN is told by the sum
+    __device__ ScaledSum() : most(Limits<T>::low()), sum(0) {}
+    __device__ explicit ScaledSum(const T& x) : most(x), sum(1) {}
+    __device__ T largest() const { return sum == sum ? most : sum; }
+    __device__ T total() const { return sum + (most - most); } // what is infinite is short of itself by NaN
+};
+template <class T> __device__ inline ScaledSum<T> joined(const ScaledSum<T>& a, const ScaledSum<T>& b) {
+    const T ahead = b.most == a.most ? T(0) : b.most - a.most; // of infinite ones too
+    const T scale = exp_of_short(ahead);
+    const bool upper = ahead > 0;
+    ScaledSum<T> both;
+    both.most = upper ? b.most : a.most;
+    both.sum = upper ? a.sum * scale + b.sum : a.sum + b.sum * scale;
+    return both;
+}
+
+} // namespace quern

@@ -1,0 +1,100 @@
+// Sums of exponentials of what is short of the largest value, in one reduction with it.
+#include "compiler/fusion/scaled_sums.h"
+#include "compiler/ops/reduction_kernel.h"
+#include "compiler/ops/ufunc_kernel.h"
+
+#include <gtest/gtest.h>
+
+namespace quern {
+namespace {
+
+struct Step {
+    ElementwiseSpec spec;
+    ReductionSpec reduction;
+    Signature signature;
+};
+
+Step ufunc(Ufunc op, std::size_t inputs, DType dtype) {
+    UfuncForm form;
+    form.ufunc = op;
+    for (std::size_t k = 0; k <= inputs; ++k)
+        form.loop.types[k] = form.given[k] = dtype;
+    Step made{ufunc_spec(form), {}, {}};
+    made.signature =
+        resolve(made.spec, std::vector<ArgType>(inputs, {ArgType::Kind::array, dtype, 1, nullptr}));
+    return made;
+}
+Step fold(Reduction op, DType dtype) {
+    ReductionTyping types;
+    types.value = types.result = dtype;
+    types.accumulator = row(dtype).spelling;
+    types.accumulator_bytes = 4;
+    Step made{{}, reduction_spec(op, types, false, false), {}};
+    const ArgType array{ArgType::Kind::array, dtype, 1, nullptr};
+    made.signature = resolve(made.reduction, {&array, 1});
+    return made;
+}
+
+// v1 = max(v0); v2 = v0 - v1; v3 = exp(v2); v4 = sum(v3); v5 = log(v4)
+struct LogSumExp {
+    Step max, subtract, exp, sum, log;
+    FusionGraph graph;
+    explicit LogSumExp(DType dtype = DType::float32)
+        : max(fold(Reduction::max, dtype)), subtract(ufunc(Ufunc::subtract, 2, dtype)),
+          exp(ufunc(Ufunc::exp, 1, dtype)), sum(fold(Reduction::sum, dtype)),
+          log(ufunc(Ufunc::log, 1, dtype)) {
+        const GraphValue made{.dtype = dtype}, row{.dtype = dtype, .per_row = true};
+        graph.values = {{.dtype = dtype, .given = true}, row, made, made, row, row};
+        graph.values[5].wanted = true;
+        graph.steps = {reduction(max, 0, 1), elements(subtract, {0, 1}, 2), elements(exp, {2}, 3),
+                       reduction(sum, 3, 4), elements(log, {4}, 5, true)};
+    }
+    static GraphStep elements(const Step& of, std::vector<int> inputs, int output,
+                              bool per_row = false) {
+        return {&of.spec, &of.signature, std::move(inputs), {no_value}, {output}, 0,
+                per_row,  nullptr};
+    }
+    static GraphStep reduction(const Step& of, int input, int output) {
+        return {nullptr, &of.signature, {input}, {no_value}, {output}, 0, true, &of.reduction};
+    }
+};
+
+TEST(ScaledSums, TakeThePlaceOfBothReductions) {
+    for (const DType dtype : {DType::float32, DType::float64}) {
+        const LogSumExp given(dtype);
+        const auto made = with_scaled_sums(given.graph);
+        ASSERT_TRUE(made);
+        EXPECT_EQ(complaint_about(*made), "");
+        ASSERT_EQ(made->steps.size(), 2u);
+        EXPECT_EQ(made->steps[0].kernel().name, "quern_scaled_sum");
+        EXPECT_EQ(made->steps[0].outputs, (std::vector{1, 4}));
+    }
+}
+
+TEST(ScaledSums, LeaveWhatIsNeededForMore) {
+    for (const std::size_t value : {2u, 3u}) {
+        LogSumExp given;
+        given.graph.values[value].wanted = true;
+        EXPECT_FALSE(with_scaled_sums(given.graph));
+    }
+    LogSumExp read_again;
+    read_again.graph.values.push_back(read_again.graph.values[3]);
+    read_again.graph.steps.push_back(LogSumExp::elements(read_again.exp, {3}, 6));
+    EXPECT_FALSE(with_scaled_sums(read_again.graph));
+}
+
+TEST(ScaledSums, LeaveOtherDifferencesAndDtypes) {
+    EXPECT_FALSE(with_scaled_sums(LogSumExp(DType::float16).graph));
+    LogSumExp other;
+    other.graph.steps[2] = LogSumExp::elements(other.log, {2}, 3);
+    EXPECT_FALSE(with_scaled_sums(other.graph));
+    LogSumExp turned;
+    turned.graph.steps[1].inputs = {1, 0};
+    EXPECT_FALSE(with_scaled_sums(turned.graph));
+    LogSumExp of_its_own; // by a name alone
+    of_its_own.exp.spec.operation = "c = a";
+    EXPECT_FALSE(with_scaled_sums(of_its_own.graph));
+}
+
+} // namespace
+} // namespace quern
