@@ -10,39 +10,56 @@ namespace quern {
 #if QUERN_COUNT_EDGES
 #if !QUERN_COUNT_THREADS
 // Cells of one width from the first edge to the last, each with the last edge before it: what lies in a cell is compared with
-// the few edges in it. Integers that are few have a cell each, and nothing is compared.
+// the few edges in it. Integers that are few have a cell each, and nothing is compared. What is outside has a cell of its own.
 struct EdgeGrid {
     static const int cells = 1024, most_steps = 2;
-    int before[cells];
+    const QUERN_T1* edges;
+    int last; // bin
+    int before[cells + 1];
     double first, scale;
-    int steps; // most edges in one cell; none: the edges lie too unevenly
-    bool exact;
+    int steps; // most edges in one cell
     // The last bits of a sum with a number so large that they count ones.
-    __device__ unsigned int cell_of(double x) const {
+    __device__ int cell_of(double x) const {
         const double sum = (x - first) * scale + 4503599627370496.0;
-        unsigned int low;
+        int low;
         memcpy(&low, &sum, sizeof low);
         return low;
     }
-    __device__ void make(const QUERN_T1* edges, long long bins) {
+    // False where there are too many edges, or they lie too unevenly.
+    __device__ bool make(const QUERN_T1* rising, long long bins) {
+        edges = rising;
         first = convert<double>(edges[0]);
         const double range = convert<double>(edges[bins]) - first;
         const double whole = 9007199254740992.0; // up to here doubles are all integers
-        exact = !Ordered<QUERN_T1>::has_nan && range < cells && first > -whole && first < whole - cells;
+        const bool exact = !Ordered<QUERN_T1>::has_nan && range < cells && first > -whole && first < whole - cells;
         scale = exact ? 1 : (cells - 1) / range;
         steps = 0;
-        if (!(scale > 0 && scale - scale == 0) || bins > 4 * cells) return;
-        long long edge = 0;
-        for (unsigned int cell = 0; cell < cells; ++cell) {
-            before[cell] = static_cast<int>(edge) - 1;
-            int here = 0;
-            for (; edge <= bins && cell_of(convert<double>(edges[edge])) == cell; ++edge) ++here;
-            if (here > steps) steps = here;
-            if (exact) before[cell] = static_cast<int>(edge) - 1;
+        if (!(scale > 0 && scale - scale == 0) || bins > 4 * cells) return false;
+        last = static_cast<int>(bins) - 1;
+        int edge = 0;
+        for (int cell = 0; cell < cells; ++cell) {
+            const int from = edge;
+            while (edge <= bins && cell_of(convert<double>(edges[edge])) == cell) ++edge;
+            if (edge - from > steps) steps = edge - from;
+            const int upto = (exact ? edge : from) - 1;
+            before[cell] = upto < last ? upto : last;
         }
-        if (steps > most_steps && !exact) steps = 0;
+        before[cells] = last + 1;
+        if (exact) steps = 0;
+        return steps <= most_steps;
+    }
+    template <int lanes> __device__ void find_cells(const QUERN_T1 (&x)[lanes], int* found) const {
+        const QUERN_T1 least = edges[0], most = edges[last + 1];
+        QUERN_INDEPENDENT
+        for (int l = 0; l < lanes; ++l) found[l] = (x[l] >= least) & (x[l] <= most) ? cell_of(convert<double>(x[l])) : cells;
+    }
+    template <int most> __device__ int bin_of(QUERN_T1 x, int cell) const {
+        int at = before[cell];
+        for (int step = 0; step < most; ++step) at += (at < last) & (x >= edges[at + (at < last)]);
+        return at;
     }
 };
+template <int count> struct Steps { static const int value = count; };
 #endif
 // Bins between edges, each with its lower one and the last with both; -1 outside. Bins of one width are guessed first: `scale`
 // of them to a unit.
@@ -50,15 +67,6 @@ struct Binner {
     const QUERN_T1* edges;
     long long bins;
     double scale;
-#if !QUERN_COUNT_THREADS
-    const EdgeGrid* grid = nullptr;
-    __device__ long long looked_up(QUERN_T1 x) const {
-        if (!(x >= edges[0] && x <= edges[bins])) return -1;
-        long long at = grid->before[grid->cell_of(convert<double>(x))];
-        for (int step = 0; step < EdgeGrid::most_steps && !grid->exact; ++step) at += at < bins && x >= edges[at + 1];
-        return at < bins ? at : bins - 1;
-    }
-#endif
     __device__ bool is_in(QUERN_T1 x) const { return (x >= edges[0]) & (x <= edges[bins]); } // NaN is not
     // Within one bin of where it is, unless bins are as narrow as what edges are rounded by.
     __device__ int near(QUERN_T1 x) const {
@@ -96,12 +104,6 @@ struct Binner {
             guess(x, found);
             return;
         }
-#if !QUERN_COUNT_THREADS
-        if (grid) {
-            for (int l = 0; l < lanes; ++l) found[l] = looked_up(x[l]);
-            return;
-        }
-#endif
         search<QUERN_T1, lanes, true>(edges, bins + 1, nullptr, x, found); // edges up to x; all of them for a NaN
         for (int l = 0; l < lanes; ++l) found[l] = found[l] <= bins ? found[l] - 1 : x[l] == edges[bins] ? bins - 1 : -1;
     }
@@ -117,27 +119,43 @@ struct Binner {
 };
 #endif
 
-// visit(k, bin) for elements [begin, end), in order.
+#if !QUERN_COUNT_THREADS
+// visit(k, l, bin) for elements [begin, end) in order, of which the k-th is the l-th of those looked at together; the bin behind the
+// last one is that of all outside: no branch can foresee those.
 template <class Visit> __device__ inline void each_bin(Binner binner, const QUERN_T0* x, long long begin, long long end, const Visit& visit) {
-#if QUERN_COUNT_EDGES && !QUERN_COUNT_THREADS
+    const int lanes = QUERN_COUNT_EDGES ? search_lanes : 4;
+    long long k = begin;
+#if QUERN_COUNT_EDGES
     EdgeGrid grid;
-    if (!(binner.scale > 0) && end - begin > 8 * EdgeGrid::cells) {
-        grid.make(binner.edges, binner.bins);
-        if (grid.steps > 0) binner.grid = &grid;
+    if (!(binner.scale > 0) && end - begin > 8 * EdgeGrid::cells && grid.make(binner.edges, binner.bins)) {
+        const auto take = [&](auto steps) {
+            for (; k + lanes <= end; k += lanes) {
+                QUERN_T1 value[lanes];
+                int cell[lanes];
+                for (int l = 0; l < lanes; ++l) value[l] = convert<QUERN_T1>(x[k + l]);
+                grid.find_cells(value, cell);
+#pragma unroll 4
+                for (int l = 0; l < lanes; ++l) visit(k + l, l, grid.bin_of<steps.value>(value[l], cell[l]));
+            }
+        };
+        if (grid.steps == 0) take(Steps<0>());
+        else if (grid.steps == 1) take(Steps<1>());
+        else take(Steps<EdgeGrid::most_steps>());
     }
 #endif
-    const int lanes = QUERN_COUNT_EDGES ? search_lanes : 1;
-    long long found[lanes], k = begin;
+    const auto inside = [&](long long bin) { return bin < 0 ? binner.bins : bin; };
+    long long found[lanes];
     for (; k + lanes <= end; k += lanes) {
         binner.bin<lanes>(x + k, found);
-        for (int l = 0; l < lanes; ++l)
-            if (found[l] >= 0) visit(k + l, found[l]);
+#pragma unroll 4
+        for (int l = 0; l < lanes; ++l) visit(k + l, l, inside(found[l]));
     }
     for (; k < end; ++k) {
         binner.bin<1>(x + k, found);
-        if (found[0] >= 0) visit(k, found[0]);
+        visit(k, 0, inside(found[0]));
     }
 }
+#endif
 
 } // namespace quern
 
@@ -200,9 +218,9 @@ extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* tables)
     unsigned long long* const own = tables + blockIdx.x * bins;
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
     constexpr int few = 256, tables_of_few = 4; // neighbours in different tables: an addition waits for that before it
-    if (bins > few) return quern::each_bin(binner, x, begin, end, [=](long long, long long bin) { ++own[bin]; });
-    unsigned long long apart[tables_of_few][few] = {};
-    quern::each_bin(binner, x, begin, end, [&](long long k, long long bin) { ++apart[k % tables_of_few][bin]; });
+    if (bins > few) return quern::each_bin(binner, x, begin, end, [=](long long, int, long long bin) { own[bin < bins ? bin : 0] += bin < bins; });
+    unsigned long long apart[tables_of_few][few + 1] = {};
+    quern::each_bin(binner, x, begin, end, [&](long long, int l, long long bin) { ++apart[l % tables_of_few][bin]; });
     for (int k = 0; k < bins; ++k) own[k] = apart[0][k] + apart[1][k] + apart[2][k] + apart[3][k];
 }
 #endif
@@ -236,7 +254,7 @@ extern "C" __global__ void quern_weigh(QUERN_BINNER, const double* weights, doub
 #else
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
     double* const own = tables + blockIdx.x * bins;
-    quern::each_bin(binner, x, begin, end, [=](long long k, long long bin) { own[bin] += weights[k]; });
+    quern::each_bin(binner, x, begin, end, [=](long long k, int, long long bin) { own[bin < bins ? bin : 0] += bin < bins ? weights[k] : 0.0; });
 #endif
 }
 
