@@ -119,10 +119,10 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     __device__ void beyond_caches(bool it_is) { far = it_is; }
     template <class Dense, class Join> __device__ void take(const Dense& dense, long long from, long long stop, const Join& join) {
         if (IsBool<T>::value && rising) return find(dense, from, stop, join);
+        const bool wide = __quern_vector_bytes() == 64;
         if constexpr (by_parts)
-            if (rising && stop - from < brief_run) return ask(dense, from, stop, join);
+            if (rising && stop - from < (wide ? brief_run_of_wide : brief_run)) return ask(dense, from, stop, join);
         if constexpr (count > 1) {
-            const bool wide = __quern_vector_bytes() == 64;
             if constexpr (PlaceBeside<T>::any && step == 1) // as many lanes as there are registers for what they hold
                 if (rising && (!by_fours || stop - from < (wide ? long_run_of_wide : long_run)))
                     from = wide ? carry<lanes_of(256)>(dense, from, stop, join)
@@ -145,7 +145,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     static constexpr bool by_fours = NanApart<T>::value && step == 1;
     static constexpr int long_run = 512, long_run_of_wide = 16384; // elements, of such types; in vectors of 64 bytes
     static constexpr bool by_parts = !PlaceBeside<T>::any && sizeof(T) >= 8; // complex numbers
-    static constexpr int brief_run = 2048;
+    static constexpr int brief_run = 2048, brief_run_of_wide = 64;
     static constexpr __device__ int lanes_of(int bytes) {
         const int lanes = bytes / static_cast<int>(sizeof(T)), most = count <= 8 ? 16 : 32;
         return lanes < most ? lanes : most;
