@@ -147,22 +147,35 @@ template <class T> __device__ inline T tanh(T x) { // (e^2x - 1) / (e^2x + 1)
     const T left = ::fma(-near, below, above) + (above_rest - near * below_rest);
     return ::copysign(::fma(left, inverse, near), x);
 }
-__device__ inline float tanh(float x) { // near 0 by its own series, else 1 - 2 / (e^2x + 1)
+__device__ inline float tanh(float x) { // near 0 by its own series, else 1 - 1 / ((e^2x + 1) / 2)
     const float size = ::fabs(x), kept = size > 10.0f ? 10.0f : size, z = kept * kept; // 1 from there on
     const float c[] = {-0.33333299f, 0.13331959f, -0.053786680f, 0.020805376f, -0.0059058578f};
-    const ExpParts<float> parts(kept + kept);
-    const float power = two_to<float>(parts.power), far = 1.0f - 2.0f / (::fma(power, parts.head, power) + 1.0f);
+    const float d[] = {1.0f, 0.6666607856750488f, 0.3333296775817871f, 0.1339011639356613f, 0.0446410626173019f};
+    // 2x = power * ln(2) + 2r; the last bits of what is moved are those of 2^power.
+    const float shift = 12583039.0f, moved = ::fma(kept, 2.0f * ExpRange<float>::turns, shift), whole = moved - shift;
+    const float r = ::fma(-whole, 0.5f * ExpRange<float>::rest, ::fma(-whole, 0.5f * ExpRange<float>::ln2, kept));
+    const float power = __int_as_float(__float_as_int(moved) << 23), head = ::fma(r * r, polynomial(r, d), r); // (e^2r - 1) / 2
+    const float far = 1.0f - 1.0f / ::fma(power, head, ::fma(power, 0.5f, 0.5f));
     return ::copysign(size < 0.6f ? ::fma(z * kept, polynomial(z, c), kept) : far, x);
 }
-__device__ inline double exp2(double x) {
-    const double low = x < -1080 ? -1080 : x, kept = low > 1030 ? 1030 : low;
-    const Whole<double> whole(kept);
-    const double f = kept - whole.value;
+__device__ inline double exp2_of_rest(double f) { // for |f| <= 1/2
     const double c[] = {
         0.24022650695910072, 0.05550410866482164, 0.009618129107628524, 0.0013333558146402223, 0.00015403530393277393,
         1.5252733846633862e-05, 1.3215486888709559e-06, 1.0178054739655802e-07, 7.054866907147061e-09,
         4.456192665783162e-10, 2.5771800455690595e-11};
-    return scaled(1.0 + ::fma(f, 0.6931471805599453, f * f * polynomial(f, c)), whole.integer);
+    return 1.0 + ::fma(f, 0.6931471805599453, f * f * polynomial(f, c));
+}
+__device__ inline double any_exp2(double x) {
+    const double low = x < -1080 ? -1080 : x, kept = low > 1030 ? 1030 : low;
+    const Whole<double> whole(kept);
+    return scaled(exp2_of_rest(kept - whole.value), whole.integer);
+}
+QUERN_SELDOM(exp2, double, any_exp2(x))
+__device__ inline double exp2(double x) { // normal, which most are: the power is added to the exponent
+    typedef Bits<double> B;
+    const Whole<double> whole(x);
+    const double found = exp2_of_rest(x - whole.value);
+    return seldom_exp2(B::value(B::of(found) + (whole.integer << B::mantissa)), x, !(::fabs(x) < 1021.0));
 }
 __device__ inline float exp2(float x) {
     const float low = x < -160.0f ? -160.0f : x, kept = low > 130.0f ? 130.0f : low;

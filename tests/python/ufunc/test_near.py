@@ -86,7 +86,9 @@ def test_large_powers(device, letter):
 
 
 @pytest.mark.parametrize("letter", "fd")
-@pytest.mark.parametrize("name", ["log", "log10", "cbrt", "arcsinh", "arccosh", "arctanh", "sinh"])
+@pytest.mark.parametrize(
+    "name", ["log", "log10", "cbrt", "arcsinh", "arccosh", "arctanh", "sinh", "exp2"]
+)
 def test_nothing_usual(device, name, letter):
     """Vectors of numbers that all go the long way."""
     info = np.finfo(letter)
