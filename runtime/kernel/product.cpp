@@ -18,6 +18,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace quern {
@@ -136,14 +137,20 @@ ReductionKernel& product_kernel(DType dtype, bool conjugate) {
 }
 
 struct ReductionWork {
-    Array a, b;
+    Array first, second;
     std::vector<std::int64_t> axes;
 };
-ReductionWork as_reduction(const Array& a, const Array& b, const Contraction& work) {
+// On the CPU axes are walked as the first input lies in memory: the larger one, where either may be
+// first.
+ReductionWork as_reduction(const Array& a, const Array& b, const Contraction& work,
+                           bool conjugate) {
     const std::vector<Axis> all = joined({work.kept, work.summed});
     std::vector<std::int64_t> axes(work.summed.size());
     std::iota(axes.begin(), axes.end(), static_cast<std::int64_t>(work.kept.size()));
-    return {view(a, all, &Axis::a), view(b, all, &Axis::b), std::move(axes)};
+    ReductionWork made{view(a, all, &Axis::a), view(b, all, &Axis::b), std::move(axes)};
+    if (a.device().is_cpu() && !conjugate && a.nbytes() < b.nbytes())
+        std::swap(made.first, made.second);
+    return made;
 }
 
 void multiply(const Array& a, const Array& b, const Contraction& work, const Array& out,
@@ -160,8 +167,8 @@ void multiply(const Array& a, const Array& b, const Contraction& work, const Arr
 
 void reduce_products(const Array& a, const Array& b, const Contraction& work, bool conjugate,
                      const Array& out, void (*on_wait)(bool)) {
-    const ReductionWork made = as_reduction(a, b, work);
-    const std::array args{Argument::of(made.a), Argument::of(made.b), Argument::of(out)};
+    const ReductionWork made = as_reduction(a, b, work, conjugate);
+    const std::array args{Argument::of(made.first), Argument::of(made.second), Argument::of(out)};
     ReductionCall call;
     call.all_axes = false;
     call.axes = made.axes;
@@ -423,8 +430,8 @@ std::string explain_contract(const Array& a, std::span<const int> labels_a, cons
                     volume(groups.right), ") by ", gemm_library(a.device()));
     if (work.summed.empty() && !call.conjugate)
         return "the ufunc multiply";
-    const ReductionWork made = as_reduction(a, b, work);
-    const std::array args{Argument::of(made.a), Argument::of(made.b)};
+    const ReductionWork made = as_reduction(a, b, work, call.conjugate);
+    const std::array args{Argument::of(made.first), Argument::of(made.second)};
     ReductionCall reduction;
     reduction.all_axes = false;
     reduction.axes = made.axes;

@@ -435,6 +435,9 @@ def test_who_multiplies(device):
     assert "quern_product" in explain(square, quern.ones((64, 1), "f8", device=device))
     whole = quern.ones((64, 64), "i4", device=device)
     assert "quern_product" in explain(whole, whole)
+    if quern.Device(device).is_cpu:
+        assert "columns" in explain(whole[:1], whole)
+        assert "columns" in explain(whole.T, whole[:, :1])
 
 
 def test_matmul_into_any_dtype_where_asked(device):
