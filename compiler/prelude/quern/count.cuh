@@ -67,6 +67,7 @@ struct Binner {
     const QUERN_T1* edges;
     long long bins;
     double scale;
+    __device__ bool has(long long bin) const { return bin < bins; }
     __device__ bool is_in(QUERN_T1 x) const { return (x >= edges[0]) & (x <= edges[bins]); } // NaN is not
     // Within one bin of where it is, unless bins are as narrow as what edges are rounded by.
     __device__ int near(QUERN_T1 x) const {
@@ -109,10 +110,11 @@ struct Binner {
     }
 };
 #else
-struct Binner {
+struct Binner { // values are bins themselves
     const void* edges;
     long long bins;
     double scale;
+    __device__ bool has(long long) const { return true; }
     template <int lanes> __device__ void bin(const QUERN_T0* values, long long* found) const {
         for (int l = 0; l < lanes; ++l) found[l] = static_cast<long long>(values[l]);
     }
@@ -143,16 +145,16 @@ template <class Visit> __device__ inline void each_bin(Binner binner, const QUER
         else take(Steps<EdgeGrid::most_steps>());
     }
 #endif
-    const auto inside = [&](long long bin) { return bin < 0 ? binner.bins : bin; };
+    const auto number = [&](long long bin) { return QUERN_COUNT_EDGES && bin < 0 ? binner.bins : bin; };
     long long found[lanes];
     for (; k + lanes <= end; k += lanes) {
         binner.bin<lanes>(x + k, found);
 #pragma unroll 4
-        for (int l = 0; l < lanes; ++l) visit(k + l, l, inside(found[l]));
+        for (int l = 0; l < lanes; ++l) visit(k + l, l, number(found[l]));
     }
     for (; k < end; ++k) {
         binner.bin<1>(x + k, found);
-        visit(k, 0, inside(found[0]));
+        visit(k, 0, number(found[0]));
     }
 }
 #endif
@@ -218,7 +220,7 @@ extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* tables)
     unsigned long long* const own = tables + blockIdx.x * bins;
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
     constexpr int few = 256, tables_of_few = 4; // neighbours in different tables: an addition waits for that before it
-    if (bins > few) return quern::each_bin(binner, x, begin, end, [=](long long, int, long long bin) { own[bin < bins ? bin : 0] += bin < bins; });
+    if (bins > few) return quern::each_bin(binner, x, begin, end, [=](long long, int, long long bin) { own[binner.has(bin) ? bin : 0] += binner.has(bin); });
     unsigned long long apart[tables_of_few][few + 1] = {};
     quern::each_bin(binner, x, begin, end, [&](long long, int l, long long bin) { ++apart[l % tables_of_few][bin]; });
     for (int k = 0; k < bins; ++k) own[k] = apart[0][k] + apart[1][k] + apart[2][k] + apart[3][k];
@@ -254,7 +256,7 @@ extern "C" __global__ void quern_weigh(QUERN_BINNER, const double* weights, doub
 #else
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
     double* const own = tables + blockIdx.x * bins;
-    quern::each_bin(binner, x, begin, end, [=](long long k, int, long long bin) { own[bin < bins ? bin : 0] += bin < bins ? weights[k] : 0.0; });
+    quern::each_bin(binner, x, begin, end, [=](long long k, int, long long bin) { own[binner.has(bin) ? bin : 0] += binner.has(bin) ? weights[k] : 0.0; });
 #endif
 }
 
