@@ -10,14 +10,16 @@ namespace quern {
 #if QUERN_COUNT_EDGES
 #if !QUERN_COUNT_THREADS
 // Cells of one width from the first edge to the last, each with the last edge before it: what lies in a cell is compared with
-// the few edges in it. Integers that are few have a cell each, and nothing is compared. What is outside has a cell of its own.
+// the first edges in it, and where there are more with those by halves. Integers that are few have a cell each, and nothing is
+// compared. What is outside has a cell of its own.
 struct EdgeGrid {
     static const int cells = 1024, most_steps = 2;
     const QUERN_T1* edges;
     int last; // bin
     int before[cells + 1];
     double first, scale;
-    int steps; // most edges in one cell
+    int steps; // edges of a cell that all in it are compared with
+    long long halved; // elements that went on by halves
     // The last bits of a sum with a number so large that they count ones.
     __device__ int cell_of(double x) const {
         const double sum = (x - first) * scale + 4503599627370496.0;
@@ -25,7 +27,7 @@ struct EdgeGrid {
         memcpy(&low, &sum, sizeof low);
         return low;
     }
-    // False where there are too many edges, or they lie too unevenly.
+    // False where there are too many edges, or an infinite one.
     __device__ bool make(const QUERN_T1* rising, long long bins) {
         edges = rising;
         first = convert<double>(edges[0]);
@@ -33,7 +35,7 @@ struct EdgeGrid {
         const double whole = 9007199254740992.0; // up to here doubles are all integers
         const bool exact = !Ordered<QUERN_T1>::has_nan && range < cells && first > -whole && first < whole - cells;
         scale = exact ? 1 : (cells - 1) / range;
-        steps = 0;
+        steps = 0, halved = 0;
         if (!(scale > 0 && scale - scale == 0) || bins > 4 * cells) return false;
         last = static_cast<int>(bins) - 1;
         int edge = 0;
@@ -46,16 +48,23 @@ struct EdgeGrid {
         }
         before[cells] = last + 1;
         if (exact) steps = 0;
-        return steps <= most_steps;
+        return true;
     }
     template <int lanes> __device__ void find_cells(const QUERN_T1 (&x)[lanes], int* found) const {
         const QUERN_T1 least = edges[0], most = edges[last + 1];
         QUERN_INDEPENDENT
         for (int l = 0; l < lanes; ++l) found[l] = (x[l] >= least) & (x[l] <= most) ? cell_of(convert<double>(x[l])) : cells;
     }
-    template <int most> __device__ int bin_of(QUERN_T1 x, int cell) const {
-        int at = before[cell];
+    template <int most> __device__ int bin_of(QUERN_T1 x, int cell) {
+        const int start = before[cell];
+        int at = start;
         for (int step = 0; step < most; ++step) at += (at < last) & (x >= edges[at + (at < last)]);
+        if (most == most_steps && at == start + most && before[cell + 1] > at) {
+            long long passed;
+            ++halved;
+            search<QUERN_T1, 1, true>(edges + at + 1, before[cell + 1] - at, nullptr, &x, &passed);
+            at += static_cast<int>(passed < last - at ? passed : last - at);
+        }
         return at;
     }
 };
@@ -130,8 +139,8 @@ template <class Visit> __device__ inline void each_bin(Binner binner, const QUER
 #if QUERN_COUNT_EDGES
     EdgeGrid grid;
     if (!(binner.scale > 0) && end - begin > 8 * EdgeGrid::cells && grid.make(binner.edges, binner.bins)) {
-        const auto take = [&](auto steps) {
-            for (; k + lanes <= end; k += lanes) {
+        const auto take = [&](auto steps) { // until too many stand in crowded cells
+            for (; k + lanes <= end && 16 * grid.halved <= k - begin + 1024; k += lanes) {
                 QUERN_T1 value[lanes];
                 int cell[lanes];
                 for (int l = 0; l < lanes; ++l) value[l] = convert<QUERN_T1>(x[k + l]);

@@ -111,6 +111,7 @@ def test_many_values_between_uneven_edges(device, code):
         np.linspace(0, 100, 51), np.sort(random.uniform(5, 95, 40)), np.array([1.0, 1, 1, 2, 2, 50]),
         np.array([7.0, 7]), np.array([-np.inf, 3, np.inf]), np.geomspace(1e-3, 100, 200),
         np.arange(0, 101), np.array([3, 3, 4, 90]), np.array([0, 10**6]), np.linspace(5, 95, 302),
+        np.append(np.linspace(4.99, 5.01, 52), 90), np.append(np.linspace(0, 60, 300), 10**6),
     ):  # fmt: skip
         ours = quern.asarray(a), quern.asarray(edges)
         check(quern.histogram(*ours)[0], np.histogram(a, edges)[0])
