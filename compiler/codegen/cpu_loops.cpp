@@ -169,6 +169,15 @@ void ElementwiseEmitter::blocked_loop() {
         }
     out_.open("for (", index_, " ", own("q"), " = ", own("high"), "; ", own("q"), " < ",
               own("high_end"), "; ++", own("q"), ")");
+    const auto row_of = [&](const OperandRef& ref) {
+        return join("quern::at_byte(", outer(ref), ", static_cast<", signed_, ">(", own("q"),
+                    ") * ", nest(stride_name(ref, inner - 1)), ")");
+    };
+    if (!moves()) // copies ask for themselves
+        for (const OperandRef& ref : operands_)
+            if (access(ref) == Access::contiguous)
+                out_.line("quern::ask_for_run<", extent, ", ", stored(ref) ? 1 : 0, ">(",
+                          row_of(ref), " + ", own("low_end"), ");");
     row_loop(
         join("static_cast<", signed_, ">(", own("low"), ")"),
         join("static_cast<", signed_, ">(", own("low_end"), ")"),
@@ -176,8 +185,7 @@ void ElementwiseEmitter::blocked_loop() {
             if (access(ref) == Access::tiled)
                 return join(own(join("tile_", param(ref).name)), "[", own("q"), " - ", own("high"),
                             "] - ", own("low"));
-            return join("quern::at_byte(", outer(ref), ", static_cast<", signed_, ">(", own("q"),
-                        ") * ", nest(stride_name(ref, inner - 1)), ")");
+            return row_of(ref);
         },
         "0"); // as in tile_loop: no position is seen
     out_.close();

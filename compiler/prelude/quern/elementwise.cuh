@@ -109,6 +109,13 @@ template <class T> __device__ inline void move_row(T* to, const T* from, quern_i
     for (quern_int64 k = begin; k < end; ++k) to[k] = from[k];
 }
 
+// What comes next in a row of tiles, whose runs are too short to be read ahead by themselves.
+template <int count, int written, class T> __device__ inline void ask_for_run(const T* from) {
+    constexpr int line = 64 / static_cast<int>(sizeof(T));
+#pragma unroll
+    for (int k = 0; k < count; k += line) __builtin_prefetch(from + k, written);
+}
+
 // Elements that stand `stride` bytes apart, side by side. Those at one end of wider words are read as these.
 template <int bytes> struct WordOf { typedef unsigned char Word; };
 template <> struct WordOf<2> { typedef unsigned short Word; };

@@ -33,6 +33,8 @@ extern "C" __global__ void cpu_blocked(const T* q_data_x, const T* q_data_y, T* 
         T q_tile_y[64][64];
         quern::turn_tile<64>(q_tile_y, quern::at_byte(quern::at_byte(q_data_y, static_cast<long long>(q_at_0) * q_nest.y_stride_0), static_cast<long long>(q_low) * q_nest.y_stride_2) + q_high, q_nest.y_stride_2, q_high_end - q_high, q_low_end - q_low);
         for (unsigned long long q_q = q_high; q_q < q_high_end; ++q_q) {
+            quern::ask_for_run<64, 0>(quern::at_byte(quern::at_byte(q_data_x, static_cast<long long>(q_at_0) * q_nest.x_stride_0), static_cast<long long>(q_q) * q_nest.x_stride_1) + q_low_end);
+            quern::ask_for_run<64, 1>(quern::at_byte(quern::at_byte(q_data_z, static_cast<long long>(q_at_0) * q_nest.z_stride_0), static_cast<long long>(q_q) * q_nest.z_stride_1) + q_low_end);
             const T* const q_row_x = quern::at_byte(quern::at_byte(q_data_x, static_cast<long long>(q_at_0) * q_nest.x_stride_0), static_cast<long long>(q_q) * q_nest.x_stride_1);
             const T* const q_row_y = q_tile_y[q_q - q_high] - q_low;
             T* const q_row_z = quern::at_byte(quern::at_byte(q_data_z, static_cast<long long>(q_at_0) * q_nest.z_stride_0), static_cast<long long>(q_q) * q_nest.z_stride_1);
@@ -44,7 +46,7 @@ extern "C" __global__ void cpu_blocked(const T* q_data_x, const T* q_data_y, T* 
                 {
 #line 1 "operation"
 z = x + y
-#line 48 "cpu_blocked.cu"
+#line 50 "cpu_blocked.cu"
                     ;
                 }
             }
