@@ -171,14 +171,18 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     // Of bools the first that nothing beats.
     template <class Dense, class Join>
     __device__ void find(const Dense& dense, long long from, long long stop, const Join& join) {
-        constexpr int width = 32;
+        constexpr int width = 32, less = 8;
         const T end = better(Limits<T>::high(), Limits<T>::low(), join) ? Limits<T>::high() : Limits<T>::low();
         if (best.index == P::nowhere() && from < stop) best = dense(from * step);
-        bool found = same(best.value, end);
-        for (; !found && from + width <= stop; from += found ? 0 : width)
-            for (int l = 0; l < width; ++l) found |= same(dense((from + l) * step).value, end);
-        for (; !same(best.value, end) && from < stop; ++from)
-            if (same(dense(from * step).value, end)) best = dense(from * step);
+        if (same(best.value, end)) return;
+        const long long whole = from + (stop - from) / width * width, most = whole + (stop - whole) / less * less;
+        from = first_of<width>(dense, from, whole, end);
+        if (from == whole) from = first_of<less>(dense, from, most, end);
+        for (; from < stop; ++from)
+            if (same(dense(from * step).value, end)) {
+                best = dense(from * step);
+                return;
+            }
     }
     // Is a value among `many` elements from the k-th on?
     template <int many, class Dense> static __device__ bool meets(const Dense& dense, long long k, const T& value) {
