@@ -66,7 +66,7 @@ std::string emit_select(DType value, DType result, const SelectLayout& layout) {
     out.line("#define QUERN_SELECT_THREADS ", layout.threads ? 1 : 0);
     if (!layout.threads) {
         out.line("#define QUERN_PARTITION_PAIRS 0");
-        out.line("#define QUERN_VECTORS ", layout.vectors ? 1 : 0);
+        out.line("#define QUERN_VECTORS ", int{layout.vectors});
     }
     out.line("#define QUERN_SELECT_MEAN ", static_cast<int>(QuantileMethod::median));
     out.line("#include \"quern/elementwise.cuh\"");

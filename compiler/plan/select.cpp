@@ -66,7 +66,7 @@ SelectPlan plan_select(const SelectRequest& request) {
         plan.passes = static_cast<int>(ceil_div(key_bits, layout.digit_bits));
     } else { // no digits, no batches
         plan.passes = 0;
-        layout.vectors = request.vectors;
+        layout.vectors = static_cast<std::uint8_t>(request.vector_bytes);
     }
     const std::int64_t blocks =
         layout.threads ? std::int64_t{8} * request.processors : request.processors;

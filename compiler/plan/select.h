@@ -21,7 +21,7 @@ enum class SelectRoad : std::uint8_t {
 struct SelectLayout {
     SelectRoad road = SelectRoad::whole_rows;
     bool threads = true;         // blocks of many threads; else of one, for the CPU
-    bool vectors = false;        // of 32 bytes, where a CPU divides rows or parts of them
+    std::uint8_t vectors = 0;    // CPU: bytes of those that divide rows or parts of them, or 0
     std::uint8_t digit_bits = 8; // of a key, for each reading
     std::uint8_t targets = 2;    // ranks that one reading looks for
     std::uint16_t held = 1;      // brief rows, short ones of the CPU: values of one thread
@@ -42,7 +42,7 @@ struct SelectRequest {
     std::int64_t places = 1;           // quantiles of each row, two ranks each
     std::uint32_t item_bytes = 4;
     Target target = Target::gpu;
-    bool vectors = false; // the CPU has AVX2
+    int vector_bytes = 0; // CPU: of vectors whose lanes it can move
     int processors = 1;
     int force_splits = 0; // for experiments: 0 leaves the choice to the plan
 };

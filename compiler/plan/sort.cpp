@@ -85,28 +85,23 @@ void plan_for_gpu(const SortRequest& request, SortPlan& plan) {
 }
 
 void plan_for_cpu(const SortRequest& request, SortPlan& plan) {
-    constexpr std::int64_t merged = 256, worth_a_block = 1 << 16;
+    constexpr std::int64_t worth_a_block = 1 << 16;
     SortLayout& layout = plan.layout;
     layout.block = 1;
     const std::int64_t free_blocks =
         request.rows >= request.processors ? 1 : ceil_div(request.processors, request.rows);
     const std::int64_t splits = std::min(free_blocks, request.length / worth_a_block);
-    // Digits of long rows cost memory what vectors cost registers: measured on a Zen 3 for vectors
-    // of 32 bytes; with AVX-512 digits are as quick as vectors at a million.
-    const std::int64_t divided = request.vector_bytes == 0   ? 0
-                                 : request.vector_bytes > 32 ? 1 << 16
-                                 : request.item_bytes > 4    ? 1 << 18
-                                                             : request.length;
     // Values of one and two bytes have a digit or two: as quick as dealing them out.
     const SortRoad shared = request.item_bytes < 4 ? SortRoad::split_rows : SortRoad::dealt_rows;
     constexpr std::int64_t cells_a_block = 4, least_cells = 8, most_cells = 64;
     const std::int64_t cells =
         std::clamp<std::int64_t>(cells_a_block * free_blocks, least_cells, most_cells);
-    const bool may_deal = shared == SortRoad::dealt_rows && splits > 1;
-    layout.vectors = request.vector_bytes > 0 && !request.pairs &&
-                     (may_deal ? request.length / cells : request.length) <= divided;
-    // Short rows lie side by side in lanes; a few of them are as quick one by one in vectors.
+    if (!request.pairs)
+        layout.vectors = static_cast<std::uint8_t>(request.vector_bytes);
+    // Short rows lie side by side in lanes; a few of them are as quick one by one in vectors, and
+    // so are all that fill two wide ones.
     const std::int64_t side_by_side = layout.vectors ? 64 / request.item_bytes : 1;
+    const std::int64_t merged = layout.vectors > 32 ? 2 * side_by_side - 1 : 256;
     // One block counts small values alone in the time that a few take to move them.
     const bool counted = shared == SortRoad::split_rows && !request.pairs;
     layout.road = request.length <= merged && request.rows >= side_by_side ? SortRoad::short_rows
@@ -115,7 +110,8 @@ void plan_for_cpu(const SortRequest& request, SortPlan& plan) {
     layout.road = request.force.value_or(layout.road);
     if (layout.road == SortRoad::split_rows || layout.road == SortRoad::dealt_rows) {
         const bool dealt = layout.road == SortRoad::dealt_rows;
-        layout.vectors &= dealt;
+        if (!dealt)
+            layout.vectors = 0;
         layout.wide = !dealt || request.length >= std::int64_t{1} << 31;
         plan.splits = std::max<std::int64_t>(splits, 2);
         plan.tile = ceil_div(request.length, plan.splits);

@@ -22,7 +22,7 @@ struct SortLayout {
     bool threads = true;       // blocks of many threads; else of one, for the CPU
     bool pairs = false;        // places travel with the values
     bool wide = false;         // counts of 64 bits
-    bool vectors = false;      // CPU: values alone are divided at pivots, vector by vector
+    std::uint8_t vectors = 0;  // CPU: bytes of those that divide values alone at pivots, or 0
     std::uint8_t held = 1;     // values of one thread
     std::uint16_t block = 512; // threads
     friend bool operator==(const SortLayout&, const SortLayout&) = default;

@@ -60,7 +60,7 @@ void partition_rows(const Array& rows, const Array* values, const Array* places,
     const DType types[] = {rows.dtype()};
     const std::array<std::pair<std::string_view, int>, 2> numbers{{
         {"QUERN_PARTITION_PAIRS", places != nullptr},
-        {"QUERN_VECTORS", moved_vector_bytes(device) > 0},
+        {"QUERN_VECTORS", moved_vector_bytes(device)},
     }};
     const Argument args[] = {Argument::of(rows),
                              Argument::of(*here),

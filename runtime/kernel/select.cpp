@@ -52,7 +52,7 @@ Kernels make_kernels(DType value, DType result, const SelectLayout& layout) {
 }
 
 Kernels& kernels_of(DType value, DType result, const SelectLayout& layout) {
-    using Key = std::tuple<DType, DType, SelectRoad, bool, bool, int, int, int>;
+    using Key = std::tuple<DType, DType, SelectRoad, bool, int, int, int, int>;
     static std::mutex mutex;
     static auto* const all = new std::map<Key, Kernels>;
     const std::lock_guard lock(mutex);
@@ -72,7 +72,7 @@ SelectPlan plan_of(const Array& rows, const Array& q, const SelectCall& call) {
     request.places = q.size();
     request.item_bytes = row(rows.dtype()).bytes;
     request.target = plan_target(rows.device());
-    request.vectors = moved_vector_bytes(rows.device()) > 0;
+    request.vector_bytes = moved_vector_bytes(rows.device());
     request.processors = rows.device().properties().multiprocessors;
     request.force_splits = call.splits;
     return plan_select(request);

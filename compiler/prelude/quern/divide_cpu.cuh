@@ -1,4 +1,4 @@
-// Parts of rows of a CPU divided at a pivot, vector by vector where QUERN_VECTORS says that it has AVX2.
+// Parts of rows of a CPU divided at a pivot, vector by vector where QUERN_VECTORS tells their bytes.
 #pragma once
 #include "quern/sort_key.cuh"
 #if QUERN_VECTORS
@@ -47,15 +47,12 @@ __device__ __noinline__ long long divide_part(const PartItems<T>& from, const Pa
             packed.store(moved + low);
             packed.store(moved + high - lanes);
             if constexpr (pairs) {
-                PackInts places = {};
-                if (from.places)
-                    memcpy(&places, from.places + k, sizeof standing);
-                else
-                    memcpy(&places, &standing, sizeof standing);
+                Places places = standing;
+                if (from.places) memcpy(&places, from.places + k, sizeof places);
                 standing += lanes;
-                places = quern::packed<lanes, 1>(places, mask);
-                memcpy(to.places + low, &places, sizeof standing);
-                memcpy(to.places + high - lanes, &places, sizeof standing);
+                places = quern::packed<lanes>(places, mask);
+                memcpy(to.places + low, &places, sizeof places);
+                memcpy(to.places + high - lanes, &places, sizeof places);
             }
             const int chosen = __popc(mask);
             low += chosen;

@@ -369,7 +369,7 @@ __device__ inline void sort_row(const T* in, const SortPlace* places, T* values,
     if (write_counted(in, values, spare, length)) return;
 #endif
 #if QUERN_VECTORS
-    VectorSort<T>{values, spare}.sort(in, 0, length);
+    VectorSort<T>{values, spare}.sort(in, length);
 #else
     const auto run = [&](auto moves_keys) {
         typedef RowSort<T, decltype(moves_keys)::worth> Sort;

@@ -6,81 +6,104 @@
 
 namespace quern {
 
-// Exchanges between lanes of a vector and between vectors, the smaller values to the front.
-template <class T> struct VectorNetwork {
-    typedef Vector<T> V;
-    typedef typename V::Values Values;
-    static const int lanes = V::lanes;
+template <class Int, Int... number> struct Numbers {};
+
+// What some vectors hold in order: first each lane by itself, down the vectors, then lanes are merged two by two. Until the end
+// the values of a lane lie beside each other, so that most exchanges are those of whole vectors.
+template <class T, class Lanes = __make_integer_seq<Numbers, int, Vector<T>::lanes>> struct VectorNetwork;
+template <class T, int... lane> struct VectorNetwork<T, Numbers<int, lane...>> {
+    typedef typename Vector<T>::Values Values;
+    static const int lanes = Vector<T>::lanes;
 
     static __device__ inline Values lower(const Values& a, const Values& b) { return a < b ? a : b; }
     static __device__ inline Values upper(const Values& a, const Values& b) { return a < b ? b : a; }
+    static __device__ inline Values middle_of(const Values& a, const Values& b, const Values& c) {
+        return upper(lower(a, b), lower(upper(a, b), c));
+    }
+    template <int by> static __device__ inline Values turned(const Values& v) { return __builtin_shufflevector(v, v, ((lane + by) % lanes)...); }
+    static __device__ inline T middle_lane(const Values& v) { // about
+        const Values middle = middle_of(v, turned<lanes / 3>(v), turned<2 * lanes / 3>(v));
+        return middle_of(middle, turned<1>(middle), turned<2>(middle))[0];
+    }
     // Lanes from those whose numbers differ in the bits of `apart`.
-    template <int apart> static __device__ inline Values partner(const Values& v) {
-        if constexpr (lanes == 8)
-            return __builtin_shufflevector(v, v, apart, 1 ^ apart, 2 ^ apart, 3 ^ apart, 4 ^ apart, 5 ^ apart, 6 ^ apart, 7 ^ apart);
-        else
-            return __builtin_shufflevector(v, v, apart, 1 ^ apart, 2 ^ apart, 3 ^ apart);
+    template <int apart> static __device__ inline Values partner(const Values& v) { return __builtin_shufflevector(v, v, (lane ^ apart)...); }
+    // The smaller ones; where lanes have `behind` in their numbers the larger ones.
+    template <int behind> static __device__ inline Values ordered(const Values& a, const Values& b) {
+        return __builtin_shufflevector(lower(a, b), upper(a, b), (lane & behind ? lanes + lane : lane)...);
     }
-    // Every lane with its partner; those with `behind` in their numbers get the larger one.
-    template <int apart, int behind> static __device__ inline void exchange(Values& v) {
-        const Values other = partner<apart>(v), low = lower(v, other), high = upper(v, other);
-        if constexpr (lanes == 4)
-            v = behind == 1 ? __builtin_shufflevector(low, high, 0, 5, 2, 7) : __builtin_shufflevector(low, high, 0, 1, 6, 7);
-        else if constexpr (behind == 1)
-            v = __builtin_shufflevector(low, high, 0, 9, 2, 11, 4, 13, 6, 15);
-        else if constexpr (behind == 2)
-            v = __builtin_shufflevector(low, high, 0, 1, 10, 11, 4, 5, 14, 15);
-        else
-            v = __builtin_shufflevector(low, high, 0, 1, 2, 3, 12, 13, 14, 15);
+
+    // Batcher's odd-even merge of vectors `step` apart, lane by lane.
+    template <int count, int step> static __device__ inline void merge_vectors(Values* v) {
+        if constexpr (2 * step < count) {
+            merge_vectors<count, 2 * step>(v);
+            merge_vectors<count, 2 * step>(v + step);
+#pragma unroll
+            for (int k = step; k + step < count; k += 2 * step) exchange_vectors(v[k], v[k + step]);
+        } else {
+            exchange_vectors(v[0], v[step]);
+        }
     }
+    template <int count> static __device__ inline void sort_vectors(Values* v) {
+        if constexpr (count > 1) {
+            sort_vectors<count / 2>(v);
+            sort_vectors<count / 2>(v + count / 2);
+            merge_vectors<count, 1>(v);
+        }
+    }
+    // What rises and then falls in order, by lanes and by vectors.
     template <int apart> static __device__ inline void smooth_lanes(Values& v) {
         if constexpr (apart > 0) {
-            exchange<apart, apart>(v);
+            v = ordered<apart>(v, partner<apart>(v));
             smooth_lanes<apart / 2>(v);
         }
     }
-    // What rises and then falls, or the other way round, in order.
-    template <int count> static __device__ inline void smooth(Values* v) {
-        if constexpr (count == 1) {
-            smooth_lanes<lanes / 2>(v[0]);
-        } else {
+    template <int count> static __device__ inline void smooth_vectors(Values* v) {
+        if constexpr (count > 1) {
 #pragma unroll
             for (int k = 0; k < count / 2; ++k) exchange_vectors(v[k], v[k + count / 2]);
-            smooth<count / 2>(v);
-            smooth<count / 2>(v + count / 2);
+            smooth_vectors<count / 2>(v);
+            smooth_vectors<count / 2>(v + count / 2);
         }
     }
-    template <int length> static __device__ inline void sort_lanes(Values& v) { // from runs of `length`, which double
-        if constexpr (length < lanes) {
-            exchange<2 * length - 1, length>(v);
-            smooth_lanes<length / 2>(v);
-            sort_lanes<2 * length>(v);
+    template <int count, int width> static __device__ inline void merge_lanes(Values* v) { // runs of `width` lanes, which double
+        if constexpr (width < lanes) {
+#pragma unroll
+            for (int k = 0; k < (count + 1) / 2; ++k) { // each with its mirror image
+                const Values first = v[k], last = v[count - 1 - k];
+                v[k] = ordered<width>(first, partner<2 * width - 1>(last));
+                v[count - 1 - k] = ordered<width>(last, partner<2 * width - 1>(first));
+            }
+#pragma unroll
+            for (int k = 0; k < count; ++k) smooth_lanes<width / 2>(v[k]);
+            smooth_vectors<count>(v);
+            merge_lanes<count, 2 * width>(v);
+        }
+    }
+    // A value of each vector in turn, until a lane's lie side by side.
+    template <int count, int turns> static __device__ inline void interleave(Values* v) {
+        if constexpr (turns > 1) {
+            Values made[count];
+#pragma unroll
+            for (int k = 0; k < count / 2; ++k) {
+                made[2 * k] = __builtin_shufflevector(v[k], v[k + count / 2], (lane / 2 + lane % 2 * lanes)...);
+                made[2 * k + 1] = __builtin_shufflevector(v[k], v[k + count / 2], (lanes / 2 + lane / 2 + lane % 2 * lanes)...);
+            }
+#pragma unroll
+            for (int k = 0; k < count; ++k) v[k] = made[k];
+            interleave<count, turns / 2>(v);
         }
     }
     template <int count> static __device__ inline void sort(Values* v) {
-        if constexpr (count == 1) {
-            sort_lanes<1>(v[0]);
-        } else {
-            sort<count / 2>(v);
-            sort<count / 2>(v + count / 2);
-            Values high[count / 2];
-#pragma unroll
-            for (int k = 0; k < count / 2; ++k) { // each with its mirror image
-                const Values other = partner<lanes - 1>(v[count - 1 - k]);
-                high[k] = upper(v[k], other);
-                v[k] = lower(v[k], other);
-            }
-#pragma unroll
-            for (int k = 0; k < count / 2; ++k) v[count / 2 + k] = high[k];
-            smooth<count / 2>(v);
-            smooth<count / 2>(v + count / 2);
-        }
+        sort_vectors<count>(v);
+        merge_lanes<count, 1>(v);
+        interleave<count, count>(v);
     }
 };
 
 template <class T> struct VectorSort {
     typedef PartItems<T> Items;
     typedef Vector<T> V;
+    typedef VectorNetwork<T> Network;
     static const int lanes = V::lanes, held = 16, most = held * lanes;
     T *here, *there; // both as long as the row; all ends `here`
 
@@ -90,105 +113,159 @@ template <class T> struct VectorSort {
         else
             return Ordered<T>::value(static_cast<typename Ordered<T>::Key>(~static_cast<typename Ordered<T>::Key>(0)));
     }
-    template <int count> static __device__ __noinline__ void sort_vectors(const T* from, T* to, int length) {
-        typename V::Values v[count];
-        const int whole = length / lanes, rest = length % lanes;
-        T ends[lanes];
-        QUERN_PLAIN_LOOP
-        for (int k = 0; k < lanes; ++k) ends[k] = k < rest ? from[whole * lanes + k] : last();
-#pragma unroll
-        for (int k = 0; k < count; ++k) v[k] = k < whole ? V::load(from + k * lanes).v : k == whole ? V::load(ends).v : V::all(last()).v;
-        VectorNetwork<T>::template sort<count>(v);
+    static __device__ inline T first() { return static_cast<T>(Ordered<T>::has_nan ? -last() : -last() - 1); }
+    // At least a vector, and more than half of `count`. Where less is left than a vector another one is taken that ends with it,
+    // of which only that counts: a branch would be missed as often as not.
+    template <int count> static __device__ __noinline__ void sort_vectors(T* values, int length) {
+        typename V::Values v[count], numbers;
+        T sorted[count * lanes];
+        for (int lane = 0; lane < lanes; ++lane) numbers[lane] = static_cast<T>(lane);
+        const auto begin_of = [&](int k) { return k < count / 2 || k * lanes < length - lanes ? k * lanes : length - lanes; };
 #pragma unroll
         for (int k = 0; k < count; ++k) {
-            if (k < whole) {
-                memcpy(to + k * lanes, &v[k], sizeof v[k]);
-            } else if (k == whole) {
-                memcpy(ends, &v[k], sizeof v[k]);
-                QUERN_PLAIN_LOOP
-                for (int lane = 0; lane < rest; ++lane) to[k * lanes + lane] = ends[lane];
-            }
+            v[k] = V::load(values + begin_of(k)).v;
+            if (k >= count / 2) v[k] = numbers < V::all(static_cast<T>(k * lanes - begin_of(k))).v ? V::all(last()).v : v[k];
         }
-    }
-    static __device__ inline void sort_few(const T* from, T* to, int length) {
-        if (length <= 2 * lanes)
-            sort_vectors<2>(from, to, length);
-        else if (length <= 4 * lanes)
-            sort_vectors<4>(from, to, length);
-        else if (length <= 8 * lanes)
-            sort_vectors<8>(from, to, length);
-        else
-            sort_vectors<held>(from, to, length);
-    }
-    static __device__ inline T middle_of(const T& a, const T& b, const T& c) {
-        const T low = a < b ? a : b, high = a < b ? b : a, rest = high < c ? high : c;
-        return low < rest ? rest : low;
-    }
-    // About the middle one of a sample: of three the middle one, of three of those, and so on.
-    template <int count> static __device__ inline T middle(const T* from, long long length, unsigned int turn) {
-        const unsigned long long step = static_cast<unsigned long long>(length) / count;
-        T seen[count];
+        Network::template sort<count>(v);
 #pragma unroll
-        for (int k = 0; k < count; ++k) seen[k] = from[k * step + (((k + turn) * 0x9e3779b9u >> 4) * step >> 28)];
+        for (int k = 0; k < count; ++k) memcpy(sorted + k * lanes, &v[k], sizeof v[k]);
+#pragma unroll
+        for (int k = 0; k < count; ++k) V::load(sorted + begin_of(k)).store(values + begin_of(k));
+    }
+    template <int count> static __device__ inline void sort_many(T* values, int length) {
+        if constexpr (count < held)
+            if (length > count * lanes) return sort_many<2 * count>(values, length);
+        sort_vectors<count>(values, length);
+    }
+    static __device__ inline void sort_few(T* values, int length) {
+        if (length >= lanes) return sort_many<2>(values, length);
+        T filled[lanes];
+        QUERN_PLAIN_LOOP
+        for (int k = 0; k < lanes; ++k) filled[k] = k < length ? values[k] : last();
+        sort_vectors<1>(filled, lanes);
+        QUERN_PLAIN_LOOP
+        for (int k = 0; k < length; ++k) values[k] = filled[k];
+    }
+    // Divides in place. Some vectors are taken out at both ends, so that there is always room for what comes next: it is taken
+    // where less of it is left.
+    template <PartFront front> static __device__ __noinline__ long long divide(T* values, long long length, const T& pivot) {
+        const int step = held / 2;
+        T *low = values, *high = values + length, *from = low + step * lanes, *to = high - step * lanes;
+        const auto limit = V::all(pivot).v;
+        const auto put = [&](const V& next, unsigned int valid, int count) {
+            const unsigned int mask = V::mask_of(front == part_less ? next.v < limit : next.v <= limit) & valid;
+            const V packed = next.packed(mask);
+            packed.store(low);
+            packed.store(high - lanes);
+            const int chosen = __popc(mask);
+            low += chosen;
+            high -= count - chosen;
+        };
+        const auto take = [&](auto& taken) {
+            const int vectors = sizeof taken / sizeof taken[0], many = vectors * lanes;
+            const long long behind = ((high - to) - (from - low)) >> 63;
+            const T* const next = from + (behind & (to - many - from));
+            from += many & ~behind;
+            to -= many & behind;
+#pragma unroll
+            for (int k = 0; k < vectors; ++k) taken[k] = V::load(next + k * lanes);
+#pragma unroll
+            for (int k = 0; k < vectors; ++k) put(taken[k], ~0u, lanes);
+        };
+        V first[step], last[step], next[step], one[1];
+#pragma unroll
+        for (int k = 0; k < step; ++k) {
+            first[k] = V::load(values + k * lanes);
+            last[k] = V::load(to + k * lanes);
+        }
+        while (to - from >= step * lanes) take(next);
+        while (to - from >= lanes) take(one);
+        const int rest = static_cast<int>(to - from);
+        put(V::load(to - lanes).packed(~0u << (lanes - rest) & ((1u << lanes) - 1)), (1u << rest) - 1, rest);
+#pragma unroll
+        for (int k = 0; k < step; ++k) {
+            put(first[k], ~0u, lanes);
+            put(last[k], ~0u, lanes);
+        }
+        return low - values;
+    }
+    // A value above the least one, if there is another, and no greater than the greatest one.
+    static __device__ __noinline__ T between(const T* values, long long length) {
+        typedef typename Ordered<T>::Key Key;
+        T least = values[0], most = least;
+        for (long long k = 1; k < length; ++k) {
+            least = values[k] < least ? values[k] : least;
+            most = most < values[k] ? values[k] : most;
+        }
+        const Key low = Ordered<T>::key(least), apart = static_cast<Key>(Ordered<T>::key(most) - low);
+        return Ordered<T>::value(static_cast<Key>(low + apart / 2 + apart % 2));
+    }
+    // About the middle one of a sample of vectors: of three the middle one, of three of those, and so on, then of its lanes.
+    static __device__ inline T pivot_of(const T* values, long long length, int turn) {
+        const int most_turns = 64; // then half of the keys there may be are ruled out each time
+        if (turn > most_turns) return between(values, length);
+        const int count = 9;
+        const long long step = length / count, shift = (turn * 0x9e3779b9u >> 4) * (step - lanes) >> 28;
+        typename V::Values seen[count];
+#pragma unroll
+        for (int k = 0; k < count; ++k) seen[k] = V::load(values + k * step + shift).v;
 #pragma unroll
         for (int third = count / 3; third > 0; third /= 3)
 #pragma unroll
-            for (int k = 0; k < third; ++k) seen[k] = middle_of(seen[k], seen[k + third], seen[k + 2 * third]);
-        return seen[0];
+            for (int k = 0; k < third; ++k) seen[k] = Network::middle_of(seen[k], seen[k + third], seen[k + 2 * third]);
+        return Network::middle_lane(seen[0]);
     }
-    // [begin, end) of a row without NaN.
-    __device__ __noinline__ void sort_numbers(T* from, long long begin, long long end) const {
-        const long long many = 1024; // are worth a larger sample
-        for (unsigned int turn = 0; end - begin > most; ++turn) {
-            T* const to = from == there ? here : there;
-            const long long length = end - begin;
-            const T pivot = length < many ? middle<9>(from + begin, length, turn) : middle<27>(from + begin, length, turn);
-            const Items source = {from, nullptr}, target = {to, nullptr};
-            long long middle = divide_part<part_less, false>(source, target, begin, end, pivot);
-            if (middle == begin) { // nothing is less: all that is equal stands in its place
-                middle = divide_part<part_upto, false>(source, target, begin, end, pivot);
-                for (long long k = begin; k < middle; ++k) here[k] = pivot;
-                begin = middle;
-            } else if (middle - begin < end - middle) {
-                sort_numbers(to, begin, middle);
-                begin = middle;
+    static __device__ __noinline__ void sort_here(T* values, long long length, T least) { // no value is less
+        for (int turn = 0; length > most; ++turn) {
+            const T pivot = pivot_of(values, length, turn);
+            long long less = least < pivot ? divide<part_less>(values, length, pivot) : 0;
+            if (less == 0) { // all that is equal stands in its place
+                less = divide<part_upto>(values, length, pivot);
+            } else if (less < length - less) {
+                sort_here(values, less, least);
+                least = pivot;
             } else {
-                sort_numbers(to, middle, end);
-                end = middle;
+                sort_here(values + less, length - less, pivot);
+                length = less;
+                continue;
             }
-            from = to;
+            values += less;
+            length -= less;
         }
-        if (begin < end) sort_few(from + begin, here + begin, static_cast<int>(end - begin));
+        if (length > 0) sort_few(values, static_cast<int>(length));
     }
-    // Is there a NaN, or a -0.0, which is equal to 0.0 and yet another value?
-    static __device__ inline bool has_special(const T* row, long long begin, long long end) {
+    // Copies a row to `here`. Is there a NaN, or a -0.0, which is equal to 0.0 and yet another value?
+    __device__ inline bool copy_has_special(const T* row, long long length) const {
         bool found = false;
-        for (long long k = begin; k < end; ++k) found |= OneZero<true>::template loses<T>(Ordered<T>::key(row[k]));
+        for (long long k = 0; k < length; ++k) {
+            const T value = row[k];
+            here[k] = value;
+            if constexpr (Ordered<T>::has_nan) {
+                typename Ordered<T>::Key bits;
+                memcpy(&bits, &value, sizeof bits);
+                found |= (value != value) | (bits == Ordered<T>::sign);
+            }
+        }
         return found;
     }
-    __device__ inline void sort(const T* row, long long begin, long long end) const {
-        if constexpr (Ordered<T>::has_nan) {
-            if (has_special(row, begin, end)) {
-                if (row == there) {
-                    for (long long k = begin; k < end; ++k) here[k] = row[k];
-                    row = here;
-                }
-                long long negative = 0, zero = 0, positive = 0;
-                for (long long k = begin; k < end; ++k) negative += row[k] < 0, zero += row[k] == 0, positive += row[k] > 0;
-                const long long zeros = begin + negative, positives = zeros + zero, nans = positives + positive;
-                long long at[4] = {begin, zeros, positives, nans};
-                for (long long k = begin; k < end; ++k) {
-                    const T value = row[k];
-                    there[at[value < 0 ? 0 : value == 0 ? 1 : value > 0 ? 2 : 3]++] = value;
-                }
-                for (long long k = zeros; k < positives; ++k) here[k] = there[k];
-                for (long long k = nans; k < end; ++k) here[k] = there[k];
-                sort_numbers(there, begin, zeros);
-                sort_numbers(there, positives, nans);
-                return;
-            }
-        }
-        sort_numbers(const_cast<T*>(row), begin, end);
+    template <PartFront front> static __device__ inline long long divide_to(const T* from, T* to, long long begin, long long end) {
+        return divide_part<front, false>(Items{const_cast<T*>(from), nullptr}, Items{to, nullptr}, begin, end, static_cast<T>(0));
+    }
+    // Zeros and NaN keep their order: a division turns round what it puts behind.
+    __device__ inline void sort_special(const T* row, long long length) const {
+        const long long nans = divide_to<part_numbers>(row, there, 0, length), zeros = divide_to<part_less>(there, here, 0, nans),
+                        positives = divide_to<part_upto>(here, there, zeros, nans);
+        for (long long k = zeros; k < positives; ++k) here[k] = there[zeros + positives - 1 - k];
+        for (long long k = positives; k < nans; ++k) here[k] = there[k];
+        for (long long k = nans; k < length; ++k) here[k] = there[nans + length - 1 - k];
+        sort_here(here, zeros, first());
+        sort_here(here + positives, nans - positives, first());
+    }
+    __device__ inline void sort(const T* row, long long length) const {
+        const bool special = copy_has_special(row, length);
+        if constexpr (Ordered<T>::has_nan)
+            if (special) return sort_special(row, length);
+        sort_here(here, length, first());
     }
 };
 

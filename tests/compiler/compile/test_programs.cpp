@@ -55,9 +55,13 @@ TEST_P(Programs, SortsOfEveryRoad) {
             const auto numbers = sort_numbers(plan_sort(request).layout);
             expect_compiles({"quern/sort.cuh", {&dtype, 1}, numbers});
             if (on_cpu && dtype != DType::complex128 && request.item_bytes >= 4) {
-                request.vector_bytes = 32;
-                const auto with_vectors = sort_numbers(plan_sort(request).layout);
-                expect_compiles({"quern/sort.cuh", {&dtype, 1}, with_vectors});
+                for (const auto& [name, bytes] : {std::pair{"x86-64-v3", 32}, {"x86-64-v4", 64}}) {
+                    arch.name = name;
+                    request.vector_bytes = bytes;
+                    const auto with_vectors = sort_numbers(plan_sort(request).layout);
+                    expect_compiles({"quern/sort.cuh", {&dtype, 1}, with_vectors});
+                }
+                arch = host_arch();
             }
         }
 }

@@ -127,15 +127,16 @@ TEST(SortPlan, VectorsOfTheCpuDivideRowsAndCells) {
     EXPECT_EQ(describe(made(1, 1 << 20)),
               "dealt rows | by 4 blocks into 16 cells a row, divided at pivots");
     EXPECT_EQ(describe(made(1, 1 << 14)), "whole rows | divided at pivots, 1 row a block");
-    EXPECT_TRUE(made(4, 1 << 20).layout.vectors);
-    request.item_bytes = 8;
-    EXPECT_FALSE(made(4, 1 << 20).layout.vectors); // digits are quicker
-    EXPECT_TRUE(made(4, 1 << 18).layout.vectors);
-    EXPECT_TRUE(made(1, 1 << 20).layout.vectors);
+    EXPECT_EQ(made(4, 1 << 20).layout.vectors, 32);
     request.vector_bytes = 64;
-    EXPECT_FALSE(made(4, 1 << 18).layout.vectors);
+    EXPECT_EQ(made(4, 1 << 20).layout.vectors, 64);
+    EXPECT_EQ(made(16, 31).layout.road, SortRoad::short_rows);
+    EXPECT_EQ(made(16, 32).layout.road, SortRoad::whole_rows); // two vectors
+    request.item_bytes = 8;
+    EXPECT_EQ(made(16, 16).layout.road, SortRoad::whole_rows);
     request.pairs = true;
-    EXPECT_FALSE(made(1, 1 << 14).layout.vectors);
+    EXPECT_EQ(made(1, 1 << 14).layout.vectors, 0);
+    EXPECT_EQ(made(16, 16).layout.road, SortRoad::short_rows);
 }
 
 TEST(SortPlan, KeysOfFewBitsTakeFewPasses) {
