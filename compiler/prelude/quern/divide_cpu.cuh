@@ -25,8 +25,9 @@ template <> struct HasVectors<float> { static const bool value = true; };
 template <> struct HasVectors<double> { static const bool value = true; };
 #endif
 
-// The values of [begin, end) that belong in front to the front of the same part of `to`, the others behind them; where those
-// begin. With `pairs` their places travel with them; without places a value's place is where it stands.
+// The values of [begin, end) that belong in front to the front of the same part of `to`, in their order, the others behind them from
+// the last to the first; where those begin. With `pairs` their places travel with them; without places a value's place is where it
+// stands.
 template <PartFront front, bool pairs, class T>
 __device__ __noinline__ long long divide_part(const PartItems<T>& from, const PartItems<T>& to, long long begin, long long end, const T& pivot) {
     long long low = begin, high = end, k = begin;

@@ -2,13 +2,16 @@
 // QUERN_PARTITION_PAIRS: the places of values travel with them.
 #pragma once
 #include "quern/divide_cpu.cuh"
+#if QUERN_VECTORS && !QUERN_PARTITION_PAIRS
+#include "quern/sort_vectors_cpu.cuh"
+#endif
 
 namespace quern {
 
 template <class T> struct Partition {
     typedef typename SortKey<T>::Key Key;
     typedef PartItems<T> Items;
-    static const int few = 64;
+    static const int most_seen = 64; // of a sample
     Items here, there; // both as long as the row; all ends `here`
 
     template <PartFront front>
@@ -32,7 +35,18 @@ template <class T> struct Partition {
         values[k] = value;
         if (places) places[k] = place;
     }
+    // What is sorted rather than divided.
+    static __device__ constexpr int few() {
+#if QUERN_VECTORS && !QUERN_PARTITION_PAIRS
+        if constexpr (HasVectors<T>::value) return VectorSort<T>::most;
+#endif
+        return 64;
+    }
     __device__ inline void sort_few(const Items& from, long long begin, long long end) const {
+#if QUERN_VECTORS && !QUERN_PARTITION_PAIRS
+        if constexpr (HasVectors<T>::value)
+            return VectorSort<T>{here.values + begin, there.values + begin}.sort(from.values + begin, end - begin);
+#endif
         for (long long k = begin; k < end; ++k)
             insert(here.values, QUERN_PARTITION_PAIRS ? here.places : nullptr, from.values[k],
                    QUERN_PARTITION_PAIRS && from.places ? from.places[k] : static_cast<unsigned int>(k), begin, k);
@@ -40,8 +54,8 @@ template <class T> struct Partition {
 
     // A value that about `share` of a sample come before, and a little more of them on the side that has more.
     static __device__ __noinline__ T pivot_of(const T* values, long long length, double share, unsigned int turn) {
-        T seen[few];
-        const int count = length >= 16 * few ? few : 9;
+        T seen[most_seen];
+        const int count = length >= 16 * most_seen ? most_seen : 9;
         const long long step = length / count;
         for (int k = 0; k < count; ++k) insert(seen, nullptr, values[k * step + static_cast<long long>((k + turn) * 0x9e3779b9u >> 5) % step], 0, 0, k);
         const double margin = sqrt(share * (1 - share) * count), at = share * count + (share < 0.5 ? margin : -margin);
@@ -52,7 +66,7 @@ template <class T> struct Partition {
     // Puts the values of places wanted[0] to wanted[count], which rise, into [begin, end) of `from`.
     __device__ __noinline__ void divide_at(const Items& given, long long begin, long long end, const long long* wanted, long long count) const {
         Items from = given;
-        for (unsigned int turn = 0; count > 0 && end - begin > few; ++turn) {
+        for (unsigned int turn = 0; count > 0 && end - begin > few(); ++turn) {
             const Items to = from.values == here.values ? there : here;
             const double share = (static_cast<double>(wanted[count / 2] - begin) + 0.5) / static_cast<double>(end - begin);
             const T pivot = pivot_of(from.values + begin, end - begin, share, turn);

@@ -1,17 +1,17 @@
-// Rows of values alone on a CPU with AVX2: divided at pivots until a part fits eight vectors, which a network sorts. Equal values
-// change places on the way, so where there are zeros of both signs or NaN they are dealt out first.
+// Rows of values alone on a CPU with AVX2 or AVX-512: divided at pivots until a part fits sixteen vectors, which a network sorts.
+// Equal values change places on the way, so where there are zeros of both signs or NaN those are divided off first.
 #pragma once
 #include "quern/divide_cpu.cuh"
 #include "quern/exchange_cpu.cuh"
 
 namespace quern {
 
-template <class Int, Int... number> struct Numbers {};
+template <class Int, Int... number> struct LaneNumbers {};
 
 // What some vectors hold in order: first each lane by itself, down the vectors, then lanes are merged two by two. Until the end
 // the values of a lane lie beside each other, so that most exchanges are those of whole vectors.
-template <class T, class Lanes = __make_integer_seq<Numbers, int, Vector<T>::lanes>> struct VectorNetwork;
-template <class T, int... lane> struct VectorNetwork<T, Numbers<int, lane...>> {
+template <class T, class Lanes = __make_integer_seq<LaneNumbers, int, Vector<T>::lanes>> struct VectorNetwork;
+template <class T, int... lane> struct VectorNetwork<T, LaneNumbers<int, lane...>> {
     typedef typename Vector<T>::Values Values;
     static const int lanes = Vector<T>::lanes;
 
@@ -20,13 +20,17 @@ template <class T, int... lane> struct VectorNetwork<T, Numbers<int, lane...>> {
     static __device__ inline Values middle_of(const Values& a, const Values& b, const Values& c) {
         return upper(lower(a, b), lower(upper(a, b), c));
     }
-    template <int by> static __device__ inline Values turned(const Values& v) { return __builtin_shufflevector(v, v, ((lane + by) % lanes)...); }
+    template <int by> static __device__ inline Values turned(const Values& v) {
+        return __builtin_shufflevector(v, v, ((lane + by) % lanes)...);
+    }
     static __device__ inline T middle_lane(const Values& v) { // about
         const Values middle = middle_of(v, turned<lanes / 3>(v), turned<2 * lanes / 3>(v));
         return middle_of(middle, turned<1>(middle), turned<2>(middle))[0];
     }
     // Lanes from those whose numbers differ in the bits of `apart`.
-    template <int apart> static __device__ inline Values partner(const Values& v) { return __builtin_shufflevector(v, v, (lane ^ apart)...); }
+    template <int apart> static __device__ inline Values partner(const Values& v) {
+        return __builtin_shufflevector(v, v, (lane ^ apart)...);
+    }
     // The smaller ones; where lanes have `behind` in their numbers the larger ones.
     template <int behind> static __device__ inline Values ordered(const Values& a, const Values& b) {
         return __builtin_shufflevector(lower(a, b), upper(a, b), (lane & behind ? lanes + lane : lane)...);
@@ -114,8 +118,8 @@ template <class T> struct VectorSort {
             return Ordered<T>::value(static_cast<typename Ordered<T>::Key>(~static_cast<typename Ordered<T>::Key>(0)));
     }
     static __device__ inline T first() { return static_cast<T>(Ordered<T>::has_nan ? -last() : -last() - 1); }
-    // At least a vector, and more than half of `count`. Where less is left than a vector another one is taken that ends with it,
-    // of which only that counts: a branch would be missed as often as not.
+    // At least a vector, and more than half of `count`, without a branch that would be missed: where less than a vector is left
+    // one that ends with it is taken, of which only that counts.
     template <int count> static __device__ __noinline__ void sort_vectors(T* values, int length) {
         typename V::Values v[count], numbers;
         T sorted[count * lanes];
@@ -163,7 +167,7 @@ template <class T> struct VectorSort {
         };
         const auto take = [&](auto& taken) {
             const int vectors = sizeof taken / sizeof taken[0], many = vectors * lanes;
-            const long long behind = ((high - to) - (from - low)) >> 63;
+            const long long behind = ((high - to) - (from - low)) >> 63; // a mask: a branch would be missed half the time
             const T* const next = from + (behind & (to - many - from));
             from += many & ~behind;
             to -= many & behind;
@@ -234,7 +238,7 @@ template <class T> struct VectorSort {
         }
         if (length > 0) sort_few(values, static_cast<int>(length));
     }
-    // Copies a row to `here`. Is there a NaN, or a -0.0, which is equal to 0.0 and yet another value?
+    // Copies a row, which may be either of them, to `here`. Is there a NaN, or a -0.0, which is equal to 0.0 and yet another value?
     __device__ inline bool copy_has_special(const T* row, long long length) const {
         bool found = false;
         for (long long k = 0; k < length; ++k) {
@@ -248,12 +252,12 @@ template <class T> struct VectorSort {
         }
         return found;
     }
-    template <PartFront front> static __device__ inline long long divide_to(const T* from, T* to, long long begin, long long end) {
-        return divide_part<front, false>(Items{const_cast<T*>(from), nullptr}, Items{to, nullptr}, begin, end, static_cast<T>(0));
+    template <PartFront front> static __device__ inline long long divide_to(T* from, T* to, long long begin, long long end) {
+        return divide_part<front, false>(Items{from, nullptr}, Items{to, nullptr}, begin, end, static_cast<T>(0));
     }
-    // Zeros and NaN keep their order: a division turns round what it puts behind.
-    __device__ inline void sort_special(const T* row, long long length) const {
-        const long long nans = divide_to<part_numbers>(row, there, 0, length), zeros = divide_to<part_less>(there, here, 0, nans),
+    // Of a row that is `here`. Zeros and NaN keep their order: what a division put behind is turned round.
+    __device__ inline void sort_special(long long length) const {
+        const long long nans = divide_to<part_numbers>(here, there, 0, length), zeros = divide_to<part_less>(there, here, 0, nans),
                         positives = divide_to<part_upto>(here, there, zeros, nans);
         for (long long k = zeros; k < positives; ++k) here[k] = there[zeros + positives - 1 - k];
         for (long long k = positives; k < nans; ++k) here[k] = there[k];
@@ -264,7 +268,7 @@ template <class T> struct VectorSort {
     __device__ inline void sort(const T* row, long long length) const {
         const bool special = copy_has_special(row, length);
         if constexpr (Ordered<T>::has_nan)
-            if (special) return sort_special(row, length);
+            if (special) return sort_special(length);
         sort_here(here, length, first());
     }
 };

@@ -106,13 +106,14 @@ def test_bytes_are_written_anew_on_gpus(device, equal, code, shape):
 
 
 def patterns(length, dtype):
-    """Rows that divide badly: alike, in order, turned round, of few values, of the greatest, with all floats have."""
+    """Rows that divide badly: alike, in order, to and fro, of few values, of the greatest, with all floats have."""
     random = np.random.default_rng(length)
     mixed = sample((length,), dtype, length)
     most = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
     yield np.full(length, 7, dtype)
     yield np.arange(length).astype(dtype)
     yield np.arange(length)[::-1].astype(dtype)
+    yield np.minimum(np.arange(length), np.arange(length)[::-1]).astype(dtype)
     yield random.integers(0, 3, length).astype(dtype)
     yield np.where(random.random(length) < 0.5, most, mixed).astype(dtype)
     yield mixed
@@ -126,7 +127,8 @@ def patterns(length, dtype):
 def test_rows_that_the_cpu_divides_at_pivots(device, equal, code):
     if not device.is_cpu:
         pytest.skip("roads of the CPU's")
-    lengths = [1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 257, 1500, 9000]
+    around = [b + k for b in (8, 16, 32, 64, 128, 256) for k in (-1, 0, 1)]
+    lengths = [1, 2, 3, *around, 130, 513, 1500, 9000]
     for length in lengths:
         for a in patterns(length, np.dtype(code)):
             ours = quern.asarray(a[None])
