@@ -23,6 +23,10 @@ template <> struct HasVectors<long long> { static const bool value = true; };
 template <> struct HasVectors<unsigned long long> { static const bool value = true; };
 template <> struct HasVectors<float> { static const bool value = true; };
 template <> struct HasVectors<double> { static const bool value = true; };
+
+template <PartFront front, class T> __device__ inline unsigned int chosen_lanes(const Vector<T>& next, const typename Vector<T>::Values& limit) {
+    return Vector<T>::mask_of(front == part_less ? next.v < limit : front == part_upto ? next.v <= limit : next.v == next.v);
+}
 #endif
 
 // The values of [begin, end) that belong in front to the front of the same part of `to`, in their order, the others behind them from
@@ -43,7 +47,7 @@ __device__ __noinline__ long long divide_part(const PartItems<T>& from, const Pa
         for (int lane = 0; lane < lanes; ++lane) standing[lane] = static_cast<unsigned int>(begin) + lane;
         for (; k + 2 * lanes <= end; k += lanes) { // both stores fit between what is there and what is left
             const V next = V::load(values + k);
-            const unsigned int mask = V::mask_of(front == part_less ? next.v < limit : front == part_upto ? next.v <= limit : next.v == next.v);
+            const unsigned int mask = chosen_lanes<front>(next, limit);
             const V packed = next.packed(mask);
             packed.store(moved + low);
             packed.store(moved + high - lanes);

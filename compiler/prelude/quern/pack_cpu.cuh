@@ -32,37 +32,32 @@ typedef unsigned char PackBytes __attribute__((vector_size(8)));
 
 // Eight words by an order of the table; sixteen are too many for one, and are pressed together from both sides.
 template <int lanes, class Values> __device__ inline Values packed(const Values& values, unsigned int mask) {
-    const int item_bytes = static_cast<int>(sizeof(Values)) / lanes;
     Values made;
+    if constexpr (sizeof values <= sizeof(PackInts)) {
+        PackInts ints = {};
+        memcpy(&ints, &values, sizeof values);
+        PackBytes order;
+        memcpy(&order, pack_orders<lanes, sizeof values / lanes / 4>.from[mask], sizeof order);
+        ints = __builtin_ia32_permvarsi256(ints, __builtin_convertvector(order, PackInts));
+        memcpy(&made, &ints, sizeof made);
+    }
 #if QUERN_VECTORS == 64
-    if constexpr (lanes == 16) {
+    else if constexpr (lanes == 8) {
+        WidePackLongs longs;
+        memcpy(&longs, &values, sizeof values);
+        PackBytes order;
+        memcpy(&order, pack_orders<lanes, 1>.from[mask], sizeof order);
+        longs = __builtin_ia32_permvardi512(longs, __builtin_convertvector(order, WidePackLongs));
+        memcpy(&made, &longs, sizeof made);
+    } else {
         WidePackInts ints, none = {};
         memcpy(&ints, &values, sizeof values);
         const WidePackInts others = __builtin_ia32_compresssi512_mask(ints, none, static_cast<unsigned short>(~mask)),
                            behind = __builtin_shufflevector(others, others, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
         ints = __builtin_ia32_compresssi512_mask(ints, behind, static_cast<unsigned short>(mask));
         memcpy(&made, &ints, sizeof made);
-        return made;
     }
 #endif
-    if constexpr (lanes < 16) {
-        const int parts = sizeof(Values) > 32 ? 1 : item_bytes / 4;
-        PackBytes order;
-        memcpy(&order, pack_orders<lanes, parts>.from[mask], 8);
-        if constexpr (sizeof(Values) > 32) {
-#if QUERN_VECTORS == 64
-            WidePackLongs longs;
-            memcpy(&longs, &values, sizeof values);
-            longs = __builtin_ia32_permvardi512(longs, __builtin_convertvector(order, WidePackLongs));
-            memcpy(&made, &longs, sizeof made);
-#endif
-        } else {
-            PackInts ints = {};
-            memcpy(&ints, &values, sizeof values);
-            ints = __builtin_ia32_permvarsi256(ints, __builtin_convertvector(order, PackInts));
-            memcpy(&made, &ints, sizeof made);
-        }
-    }
     return made;
 }
 

@@ -16,6 +16,10 @@ template <class T> struct Partition {
 
     template <PartFront front>
     static __device__ inline long long divide(const Items& from, const Items& to, long long begin, long long end, const T& pivot) {
+#if QUERN_VECTORS && !QUERN_PARTITION_PAIRS
+        if constexpr (HasVectors<T>::value)
+            if (from.values == to.values) return begin + VectorSort<T>::template divide<front>(to.values + begin, end - begin, pivot);
+#endif
         return divide_part<front, QUERN_PARTITION_PAIRS != 0>(from, to, begin, end, pivot);
     }
     __device__ inline void finish(const Items& from, long long begin, long long end) const {
@@ -65,9 +69,10 @@ template <class T> struct Partition {
 
     // Puts the values of places wanted[0] to wanted[count], which rise, into [begin, end) of `from`.
     __device__ __noinline__ void divide_at(const Items& given, long long begin, long long end, const long long* wanted, long long count) const {
+        const bool in_place = HasVectors<T>::value && !QUERN_PARTITION_PAIRS;
         Items from = given;
         for (unsigned int turn = 0; count > 0 && end - begin > few(); ++turn) {
-            const Items to = from.values == here.values ? there : here;
+            const Items to = from.values == here.values && !in_place ? there : here;
             const double share = (static_cast<double>(wanted[count / 2] - begin) + 0.5) / static_cast<double>(end - begin);
             const T pivot = pivot_of(from.values + begin, end - begin, share, turn);
             bool alike = false; // what is in front, or behind

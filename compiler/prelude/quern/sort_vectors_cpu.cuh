@@ -150,14 +150,14 @@ template <class T> struct VectorSort {
         QUERN_PLAIN_LOOP
         for (int k = 0; k < length; ++k) values[k] = filled[k];
     }
-    // Divides in place. Some vectors are taken out at both ends, so that there is always room for what comes next: it is taken
+    // Divides more than `most` values in place. Some vectors are taken out at both ends, so that there is always room for what comes next: it is taken
     // where less of it is left.
     template <PartFront front> static __device__ __noinline__ long long divide(T* values, long long length, const T& pivot) {
         const int step = held / 2;
         T *low = values, *high = values + length, *from = low + step * lanes, *to = high - step * lanes;
         const auto limit = V::all(pivot).v;
         const auto put = [&](const V& next, unsigned int valid, int count) {
-            const unsigned int mask = V::mask_of(front == part_less ? next.v < limit : next.v <= limit) & valid;
+            const unsigned int mask = chosen_lanes<front>(next, limit) & valid;
             const V packed = next.packed(mask);
             packed.store(low);
             packed.store(high - lanes);
