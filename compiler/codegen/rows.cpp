@@ -186,11 +186,16 @@ class RowEmitter : private FoldEmitter {
         each_held([&](const std::string& which) { load(which); });
     }
 
-    // Packs beyond a row are passed over where elements know their places; else they are packs of
-    // which nothing counts, so that what is done to the others need not wait for a branch.
+    // Packs beyond a row are passed over where elements know their places or lie apart; else they
+    // are packs of which nothing counts, so that what is done to the others need not wait for a
+    // branch.
     [[nodiscard]] bool passes_over() const {
+        const auto lies_apart = [&](const OperandRef& ref) {
+            return access(ref) == Access::strided;
+        };
         return layout_.partial &&
-               (spec_.uses_position ||
+               (spec_.uses_position || std::ranges::any_of(inputs_, lies_apart) ||
+                std::ranges::any_of(outputs_, lies_apart) ||
                 std::ranges::any_of(spec_.params, [](const Param& param) { return param.raw; }));
     }
     template <class Body> void each_held(const Body& body) {
@@ -251,9 +256,8 @@ class RowEmitter : private FoldEmitter {
                 out_.line(held, layout_.shifted ? ".load_whole(" : ".load(", line, " + ", first(),
                           ", ", begin(), ", ", as_signed(limit()), ");");
             else
-                out_.line(held, "[0] = ", whole() ? "" : limit() + " > 0 ? ", "*",
-                          at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
-                          whole() ? "" : join(" : ", type(ref), "()"), ";");
+                out_.line(held, "[0] = *",
+                          at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))), ";");
         }
     }
 
@@ -322,7 +326,7 @@ class RowEmitter : private FoldEmitter {
                     out_.line("if (", own("alive"), ") ", made, ".store(", line, " + ", first(),
                               ", ", begin(), ", ", as_signed(limit()), ");");
                 else
-                    out_.line("if (", own("alive"), whole() ? "" : " && " + limit() + " > 0", ") *",
+                    out_.line("if (", own("alive"), ") *",
                               at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
                               " = ", made, "[0];");
             }
