@@ -222,6 +222,20 @@ def test_picture_of_a_view_and_of_text(x: quern.ndarray) -> None:
     assert ElementTree.fromstring(told.svg()).findtext(f"{SVG}title", "").startswith("<&>: ")
 
 
+def test_arguments_lie_as_they_do(device: quern.Device) -> None:
+    """What is told of a view is what runs with it."""
+    x = quern.arange(4000, dtype="f4").reshape(40, 100)
+    for number, (view, contiguous) in enumerate(
+        ((x, 2), (x[:, ::3], 1), (x[::-1, ::-1], 1), (x[:, 1:], 2))
+    ):
+        doubled = quern.fuse(lambda x: x * 2 + 1, kernel_name=f"lies_{number}")
+        (plan,) = (line for line in doubled.source(view).splitlines() if "plan:" in line)
+        assert plan.count("contiguous") == contiguous, plan
+    for view in x[:0], quern.broadcast_to(x[3], (9, 100)), x.T:
+        assert str(quern.fuse(lambda x: x * 2)(view)) == str(view * 2)
+        quern.fuse(lambda x: x * 2).explain(view)
+
+
 def test_arguments_stay(x: quern.ndarray) -> None:
     def halve(x: Any) -> Any:
         x *= 0.5
