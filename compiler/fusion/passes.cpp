@@ -71,19 +71,19 @@ constexpr std::array passes{
     Pass{"drop dead steps", drop_dead_steps},
 };
 
-void check(std::string_view when, const FusionGraph& graph) {
+} // namespace
+
+void verify(std::string_view when, const FusionGraph& graph) {
     if (const std::string broken = complaint_about(graph); !broken.empty())
         throw std::logic_error(join("fusion, ", when, ": not so: ", broken, "\n", text_of(graph)));
 }
 
-} // namespace
-
 void run_passes(FusionGraph& graph,
                 const std::function<void(std::string_view pass, const FusionGraph& graph)>& seen) {
-    check("as recorded", graph);
+    verify("as recorded", graph);
     for (const Pass& pass : passes) {
         pass.run(graph);
-        check(pass.name, graph);
+        verify(pass.name, graph);
         if (seen)
             seen(pass.name, graph);
     }

@@ -15,4 +15,7 @@ void run_passes(
     FusionGraph& graph,
     const std::function<void(std::string_view pass, const FusionGraph& graph)>& seen = {});
 
+// Throws std::logic_error, which names what was done, where the graph breaks a rule.
+void verify(std::string_view when, const FusionGraph& graph);
+
 } // namespace quern

@@ -2,6 +2,7 @@
 #include "compiler/fusion/scaled_sums.h"
 
 #include "compiler/base/text.h"
+#include "compiler/fusion/passes.h"
 #include "compiler/ops/reduction_kernel.h"
 #include "compiler/ops/ufunc_table.h"
 
@@ -115,6 +116,7 @@ std::optional<FusionGraph> with_scaled_sums(const FusionGraph& graph) {
             made.steps.push_back(step);
         }
     }
+    verify("scaled sums", made);
     return made;
 }
 

@@ -11,8 +11,6 @@ import types
 import warnings
 from typing import TYPE_CHECKING, Any, Self, overload
 
-import numpy as np
-
 from quern import _core
 from quern._errors import FusionError
 from quern._fuse_picture import svg_of
@@ -231,16 +229,14 @@ def _kernel_name(function: Any, given: str | None) -> str:
 
 def _copied(value: Any) -> Any:
     """Arrays are copied as they lie in memory, which is what kernels go by."""
-    if isinstance(value, _core.ndarray) and value.size:
+    if isinstance(value, _core.ndarray):
         whole = 256  # bytes, of which a copy keeps its distance
         low, high = _core.byte_bounds(value)
-        room = _core.empty(high - low + whole, np.uint8, device=value.device)
+        room = _core.empty(high - low + whole, "uint8", device=value.device)
         begin = value.data.ptr - low + (low - room.data.ptr) % whole
         made = _core.ndarray(value.shape, value.dtype, room.data + begin, value.strides)
         made[...] = value
         return made
-    if isinstance(value, _core.ndarray):
-        return value.copy()
     if type(value) in (tuple, list):
         return type(value)(map(_copied, value))
     return {key: _copied(v) for key, v in value.items()} if type(value) is dict else value
