@@ -15,7 +15,10 @@ std::vector<RowField> row_fields(const RowLayout& layout) {
     add(Kind::rows);
     add(Kind::length);
     add(Kind::packs);
-    add(Kind::group_bits);
+    if (layout.panels)
+        add(Kind::rounds), add(Kind::last_columns);
+    else
+        add(Kind::group_bits);
     if (layout.parks)
         add(Kind::parked);
     for (int d = 1; d < layout.kept_ndim; ++d)
@@ -45,6 +48,12 @@ std::size_t pack_rows(const std::vector<RowField>& fields, const RowPlan& plan, 
             break;
         case Kind::parked:
             words.put(plan.parked);
+            break;
+        case Kind::rounds:
+            words.put(plan.rounds);
+            break;
+        case Kind::last_columns:
+            words.put(plan.last_columns);
             break;
         case Kind::extent:
             words.put_divisor(plan.shape[static_cast<std::size_t>(field.axis)]);

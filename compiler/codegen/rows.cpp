@@ -1,7 +1,8 @@
 // The threads of a row hold it in registers, walk it, join what they found, and walk it again.
 #include "compiler/codegen/rows.h"
 
-#include "compiler/codegen/fold_emitter.h"
+#include "compiler/codegen/panels.h"
+#include "compiler/codegen/row_texts.h"
 
 #include <algorithm>
 
@@ -9,25 +10,17 @@ namespace quern {
 
 namespace {
 
-class RowEmitter : private FoldEmitter {
+class RowEmitter : private RowTexts {
   public:
     RowEmitter(const RowSpec& spec, const Signature& signature, const RowLayout& layout)
-        : FoldEmitter(spec, signature, layout.index_bits), spec_(spec), layout_(layout) {}
+        : RowTexts(spec, signature, layout) {}
     std::string emit() {
-        write_head(
-            out_, "rows", spec_, signature_, describe(layout_),
-            kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, "quern/rows.cuh")));
+        head("quern/rows.cuh");
         joins();
         if (layout_.columns)
             widest();
         nest_struct();
-        out_.open("extern \"C\" __global__ void __launch_bounds__(", int{layout_.block}, ", ",
-                  most_blocks(), ") ",
-                  layout_.cluster_bits > 0
-                      ? join("__cluster_dims__(", 1 << layout_.cluster_bits, ", 1, 1) ")
-                      : "",
-                  spec_.name, "(", kernel_params(spec_, signature_, {}, q_), "const ",
-                  own("nest_type"), " ", own("nest"), ")");
+        open_kernel(most_blocks());
         rows();
         for (std::size_t k = 0; k < spec_.walks.size(); ++k)
             walk(k);
@@ -38,44 +31,6 @@ class RowEmitter : private FoldEmitter {
     }
 
   private:
-    [[nodiscard]] Access access(const OperandRef& ref) const {
-        return layout_.access[static_cast<std::size_t>(ref.number)];
-    }
-    [[nodiscard]] bool per_row(const OperandRef& ref) const { return spec_.per_row[ref.param]; }
-    // One value for the whole row, loaded before it.
-    [[nodiscard]] bool is_single(const OperandRef& ref) const {
-        return per_row(ref) || access(ref) == Access::repeated;
-    }
-    [[nodiscard]] std::string type_of_join(std::size_t k, std::size_t j) const {
-        return own(join("join_", k, "_", j));
-    }
-    [[nodiscard]] std::string inner(std::size_t k, std::size_t j) const {
-        return type_of_join(k, j) + "::quern_own";
-    }
-
-    // A class for each join: its types, its start, how two are joined.
-    void joins() {
-        for (std::size_t k = 0; k < spec_.walks.size(); ++k)
-            for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j) {
-                const RowJoin& joined = spec_.walks[k].joins[j];
-                out_.open("struct ", type_of_join(k, j));
-                out_.line(joined.preamble);
-                out_.line("typedef ", joined.type, " _type_reduce;");
-                out_.line("typedef ",
-                          joined.inner_type.empty() ? "_type_reduce" : joined.inner_type,
-                          " quern_own;");
-                out_.line("static __device__ _type_reduce start() { return _type_reduce(",
-                          joined.identity, "); }");
-                out_.line("template <class Quern> static __device__ Quern join(Quern a, Quern b) "
-                          "{ return (",
-                          joined.reduce_expr, "); }");
-                out_.line("__device__ _type_reduce operator()(const _type_reduce& a, const "
-                          "_type_reduce& b) const { return join<_type_reduce>(a, b); }");
-                out_.close(";");
-            }
-        out_.blank();
-    }
-
     // Blocks that shall share a multiprocessor: what is held leaves registers for so many.
     [[nodiscard]] int most_blocks() const { return std::max(1, 1024 / int{layout_.block}); }
 
@@ -87,38 +42,6 @@ class RowEmitter : private FoldEmitter {
             for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j)
                 out_.line("unsigned char of_", k, "_", j, "[sizeof(", type_of_join(k, j),
                           "::_type_reduce)];");
-        out_.close(";");
-        out_.blank();
-    }
-
-    void nest_struct() {
-        using Kind = RowField::Kind;
-        out_.open("struct ", own("nest_type"));
-        for (const RowField& field : row_fields(layout_)) {
-            switch (field.kind) {
-            case Kind::rows:
-                out_.line(index_, " rows;");
-                break;
-            case Kind::length:
-                out_.line(index_, " length;");
-                break;
-            case Kind::packs:
-                out_.line(index_, " packs;");
-                break;
-            case Kind::group_bits:
-                out_.line(index_, " group_bits;");
-                break;
-            case Kind::parked:
-                out_.line(index_, " parked;");
-                break;
-            case Kind::extent:
-                out_.line("quern::Divisor<", index_, "> by_extent_", field.axis, ";");
-                break;
-            case Kind::stride:
-                out_.line(signed_, " ", name_of(field.operand), "_stride_", field.axis, ";");
-                break;
-            }
-        }
         out_.close(";");
         out_.blank();
     }
@@ -210,9 +133,6 @@ class RowEmitter : private FoldEmitter {
         out_.close();
     }
 
-    [[nodiscard]] std::string pack_type(const OperandRef& ref) const {
-        return join("quern::Pack<", type(ref), ", ", int{layout_.lanes}, ">");
-    }
     // The lane of a pack that a row begins at.
     void lead() {
         for (const auto* list : {&inputs_, &outputs_})
@@ -298,24 +218,14 @@ class RowEmitter : private FoldEmitter {
             if (kept.from == k)
                 out_.line(place, " = ", kept.name, ";");
         });
-        for (std::size_t j = 0; j < walk.joins.size(); ++j) {
-            const RowJoin& joined = walk.joins[j];
-            const std::string into = own(join("own_", k, "_", j));
-            out_.open();
-            out_.line(joined.preamble);
-            out_.line("typedef ", joined.type, " _type_reduce;");
-            out_.line(joined.names);
-            out_.line("const ", inner(k, j), " ", own("value"), " = static_cast<", inner(k, j),
-                      ">(", joined.map_expr, ");");
-            const std::string both = join(type_of_join(k, j), "::join<", inner(k, j), ">(", into,
-                                          ", ", own("value"), ")");
-            if (!whole())
-                out_.line("if (", layout_.shifted ? join(own("lane"), " >= ", begin(), " && ") : "",
-                          own("lane"), " < ", limit(), ") ", into, " = ", both, ";");
-            else
-                out_.line(into, " = ", both, ";");
-            out_.close();
-        }
+        const std::string condition =
+            whole()
+                ? ""
+                : join("if (", layout_.shifted ? join(own("lane"), " >= ", begin(), " && ") : "",
+                       own("lane"), " < ", limit(), ") ");
+        for (std::size_t j = 0; j < walk.joins.size(); ++j)
+            join_element(k, j, inner(k, j),
+                         condition + joined_to(k, j, own(join("own_", k, "_", j))));
         out_.close();
         if (last)
             for (const OperandRef& ref : outputs_) {
@@ -462,15 +372,13 @@ class RowEmitter : private FoldEmitter {
         take(k, "");
         out_.close();
     }
-
-    const RowSpec& spec_;
-    const RowLayout& layout_;
 };
 
 } // namespace
 
 std::string emit_rows(const RowSpec& spec, const Signature& signature, const RowLayout& layout) {
-    return RowEmitter(spec, signature, layout).emit();
+    return layout.panels ? emit_panels(spec, signature, layout)
+                         : RowEmitter(spec, signature, layout).emit();
 }
 
 } // namespace quern

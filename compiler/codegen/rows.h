@@ -17,6 +17,8 @@ struct RowField {
         packs,
         group_bits,
         parked,
+        rounds,
+        last_columns,
         extent, // divisor by the extent of `axis`: three words
         stride, // of `operand` along `axis`, bytes, signed
     };

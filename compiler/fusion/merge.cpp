@@ -305,9 +305,9 @@ class RowMerger {
             text += join("{\n", preamble, "typedef ", type, " _type_reduce; _type_reduce a = ",
                          RowSpec::join_name(level - 1, walk.joins.size()), ";\n",
                          post_block(graph_, step), "}\n");
-            walk.joins.push_back({preamble, type, spec.inner_type, spec.identity, spec.reduce_expr,
-                                  names_of_inputs(graph_, step, false), spec.map_expr,
-                                  spec.accumulator_bytes});
+            walk.joins.push_back({preamble, type, spec.inner_type, spec.about_type, spec.identity,
+                                  spec.reduce_expr, names_of_inputs(graph_, step, false),
+                                  spec.map_expr, spec.accumulator_bytes});
             roots_.resize(walks.size());
             for (const int value : step.inputs)
                 roots_[level - 1].push_back(value);
@@ -387,7 +387,7 @@ class RowMerger {
 
     // Statements that make the elements which are needed, from what is given, rows and what is
     // kept.
-    [[nodiscard]] std::string elements(const std::vector<bool>& needed) const {
+    [[nodiscard]] std::string elements(const std::vector<bool>& needed, bool swift = false) const {
         std::string text;
         for (std::size_t v = 0; v < needed.size(); ++v) {
             const GraphValue& value = graph_.values[v];
@@ -403,7 +403,8 @@ class RowMerger {
                 for (const int value : step.outputs) // of several that one may be left over
                     if (!needed[at(value)])
                         text += join(type_of(graph_, value), " ", local(value), ";\n");
-                text += block_of(step);
+                text += swift && !step.spec->swift.empty() ? block_of(step, step.spec->swift)
+                                                           : block_of(step);
             }
         return text;
     }
@@ -414,6 +415,11 @@ class RowMerger {
         walk.elements = elements(needed);
         if (to_make != needed)
             walk.held = elements(to_make);
+        const bool swift = std::ranges::any_of(graph_.steps, [&](const GraphStep& step) {
+            return makes(step, needed) && !step.spec->swift.empty() && step.spec->swift_steps > 0;
+        });
+        if (swift)
+            walk.swift = elements(needed, true);
         if (k + 1 < merged_.spec.walks.size())
             return;
         for (const int value : stored_) {
@@ -422,6 +428,8 @@ class RowMerger {
                 walk.rows += store;
             } else {
                 walk.elements += store;
+                if (swift)
+                    walk.swift += store;
                 if (to_make != needed)
                     walk.held += store;
             }

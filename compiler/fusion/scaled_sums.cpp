@@ -49,14 +49,15 @@ class Finder {
         }
     }
 
-    // The steps that one takes the place of: the largest value's, then those up to the sum.
+    // The steps behind a sum of exponentials: the largest value, the differences from it, the
+    // exponentials, the sum. None where it is no such sum.
     [[nodiscard]] std::array<const GraphStep*, 4> steps_of(const GraphStep& sum) const {
         if (!is(&sum, Reduction::sum))
             return {};
-        const GraphStep* const exponential = only_for(sum.inputs[0]);
+        const GraphStep* const exponential = maker_[at(sum.inputs[0])];
         if (!is(exponential, Ufunc::exp))
             return {};
-        const GraphStep* const difference = only_for(exponential->inputs[0]);
+        const GraphStep* const difference = maker_[at(exponential->inputs[0])];
         if (!is(difference, Ufunc::subtract))
             return {};
         const GraphStep* const most = maker_[at(difference->inputs[1])];
@@ -69,14 +70,14 @@ class Finder {
             return {};
         return {most, difference, exponential, &sum};
     }
+    // Does nothing but one step read what this one makes?
+    [[nodiscard]] bool is_read_once(const GraphStep& step) const {
+        const int value = step.outputs[0];
+        return readers_[at(value)] == 1 && !graph_.values[at(value)].wanted;
+    }
 
   private:
     [[nodiscard]] static std::size_t at(int value) { return static_cast<std::size_t>(value); }
-    // What makes a value that is read once.
-    [[nodiscard]] const GraphStep* only_for(int value) const {
-        const bool once = readers_[at(value)] == 1 && !graph_.values[at(value)].wanted;
-        return once ? maker_[at(value)] : nullptr;
-    }
 
     const FusionGraph& graph_;
     std::vector<const GraphStep*> maker_; // of each value
@@ -92,8 +93,14 @@ std::optional<FusionGraph> with_scaled_sums(const FusionGraph& graph) {
     for (const GraphStep& step : graph.steps)
         if (const auto steps = finder.steps_of(step);
             steps[0] != nullptr && std::ranges::find(gone, steps[0]) == gone.end()) {
-            gone.insert(gone.end(), steps.begin(), steps.end());
-            pairs.emplace_back(steps[0], steps[3]);
+            const auto& [most, difference, exponential, last] = steps;
+            gone.insert(gone.end(), {most, last});
+            if (finder.is_read_once(*exponential)) {
+                gone.push_back(exponential);
+                if (finder.is_read_once(*difference))
+                    gone.push_back(difference);
+            }
+            pairs.emplace_back(most, last);
         }
     if (pairs.empty())
         return std::nullopt;

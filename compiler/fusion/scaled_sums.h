@@ -8,7 +8,7 @@
 namespace quern {
 
 // The graph with `sum(exp(x - max(x)))` as one reduction, which gives the sum and the largest
-// value; nothing where it has no such sum, or where the exponentials are needed for more.
+// value; nothing where it has no such sum. What else needs the exponentials makes them.
 [[nodiscard]] std::optional<FusionGraph> with_scaled_sums(const FusionGraph& graph);
 
 } // namespace quern

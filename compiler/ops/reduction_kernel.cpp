@@ -154,6 +154,7 @@ ReductionSpec scaled_sum_spec(DType dtype) {
     ReductionSpec spec = make_reduction_spec(text);
     spec.maps_anything = true;
     spec.accumulator_bytes = static_cast<std::uint32_t>(2 * bytes_of(dtype));
+    spec.about_type = join("quern::ScaledTop<", row(dtype).spelling, ">");
     return spec;
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler/base/text.h"
 #include "compiler/plan/kept_nest.h"
+#include "compiler/plan/panels.h"
 
 #include <algorithm>
 #include <bit>
@@ -168,8 +169,8 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     nest.merge_axes(nest.kept, nest.ndim);
     nest.kept = nest.merge_axes(0, nest.kept);
     const bool across = !nest.walks_fastest(request.operands);
-    layout.columns = static_cast<std::uint8_t>(across ? columns_of(nest, request.operands) : 0);
-    if (nest.reduced() != 1 || (across && (layout.columns == 0 || request.along_only)) ||
+    if (nest.reduced() != 1 || (across && request.ways == RowWays::along) ||
+        (!across && request.ways == RowWays::panels) ||
         (nest.has_place && !nest.places_in_order()) ||
         nest.operands * nest.ndim > static_cast<int>(plan.stride_store.size()))
         return false;
@@ -180,6 +181,15 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     layout.access = find_access(nest, request.operands, axis);
     layout.index_bits =
         nest.index_bits(plan.rows * plan.length, request.operands, request.narrow_bits);
+    std::copy_n(nest.extent.begin(), nest.ndim, plan.shape.begin());
+    for (int k = 0; k < nest.operands; ++k)
+        std::copy_n(nest.stride[k].begin(), nest.ndim,
+                    plan.stride_store.begin() + static_cast<std::ptrdiff_t>(k) * nest.ndim);
+    if (across && plan_panels(nest, request, plan))
+        return true;
+    layout.columns = static_cast<std::uint8_t>(across ? columns_of(nest, request.operands) : 0);
+    if (across && (layout.columns == 0 || request.ways == RowWays::panels))
+        return false;
     int lanes = layout.columns ? 1 : choose_lanes(nest, request, layout);
     // Packs of four bytes or less are worth it. (H200: of eight, at the row's own beginnings, not)
     if (const int wide = layout.columns ? 0 : choose_shifted_lanes(nest, request, layout);
@@ -216,23 +226,22 @@ bool plan_rows(const RowRequest& request, RowPlan& plan) {
     const int units = layout.block / std::max<int>(layout.columns, 1),
               in_block_bits = plan.group_bits - layout.cluster_bits;
     plan.grid = grid_for(groups, units >> in_block_bits) << layout.cluster_bits;
-    std::copy_n(nest.extent.begin(), nest.ndim, plan.shape.begin());
-    for (int k = 0; k < nest.operands; ++k)
-        std::copy_n(nest.stride[k].begin(), nest.ndim,
-                    plan.stride_store.begin() + static_cast<std::ptrdiff_t>(k) * nest.ndim);
     return true;
 }
 
 std::string describe(const RowLayout& layout) {
     static constexpr std::array accesses{"contiguous", "repeated", "strided", "tiled"};
     std::string text =
-        join(layout.columns > 0 ? join(int{layout.columns}, " columns held x") : "rows held x",
+        join(layout.panels        ? join("panels of ", int{layout.columns}, " columns held x")
+             : layout.columns > 0 ? join(int{layout.columns}, " columns held x")
+                                  : "rows held x",
              int{layout.lanes}, ", ", int{layout.packs}, " packs",
              layout.shifted  ? ", shifted"
              : layout.masked ? ", masked"
                              : "",
              layout.partial ? ", partial" : "", layout.rest ? ", and the rest" : "",
              layout.parks ? " in shared memory" : "",
+             layout.ahead > 0 ? join(", ", int{layout.ahead}, " ahead") : "",
              layout.cluster_bits > 0 ? join(", by ", 1 << layout.cluster_bits, " blocks") : "",
              " | kept ", int{layout.kept_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)

@@ -23,6 +23,8 @@ struct RowLayout {
     bool rest = false;        // a row is longer than they hold: its end is read in every walk,
     bool parks = false;       // as far as shared memory does not hold it
     std::uint8_t columns = 0; // neighbouring threads with neighbouring rows; 0: parts of one row
+    bool panels = false;      // columns in panels that blocks take by turns
+    std::uint8_t ahead = 0;   // packs of the next panel that come in shared memory meanwhile
     std::uint8_t cluster_bits = 0; // log2 of the blocks that have a row together
     std::uint16_t block = 256;
     std::uint8_t operand_count = 0;
@@ -40,9 +42,18 @@ struct RowPlan {
     [[nodiscard]] std::int64_t stride(int operand, int axis) const {
         return stride_store[static_cast<std::size_t>(operand * layout.ndim() + axis)];
     }
-    int group_bits = 0;      // log2 of the threads of a row, of all its blocks
-    std::int64_t parked = 0; // packs of a thread in shared memory
+    int group_bits = 0;            // log2 of the threads of a row, of all its blocks
+    std::int64_t parked = 0;       // packs of a thread in shared memory
+    std::int64_t rounds = 0;       // that every cluster has a whole panel in,
+    std::int64_t last_columns = 0; // and how many columns each has in the last one
     std::uint32_t grid = 1, shared_bytes = 0;
+};
+
+// Which layouts will do: others are planned by other kernels.
+enum class RowWays : std::uint8_t {
+    all,
+    along,  // rows that lie along memory
+    panels, // rows that lie across it, held in panels
 };
 
 struct RowRequest {
@@ -52,10 +63,11 @@ struct RowRequest {
     int processors = 1;
     std::uint32_t shared_bytes = 0;                // that a block can have,
     std::uint32_t join_bytes = 0, widest_join = 0; // accumulators of all walks; the largest
-    int most_cluster_bits = 0;                     // of blocks that can wait for each other
+    std::uint32_t walk_join_bytes = 0; // of one walk, at most; 0 where only a compiler knows
+    int most_cluster_bits = 0;         // of blocks that can wait for each other
     bool uses_place = false;
-    bool keeps = false;          // values of elements between walks
-    bool along_only = false;     // other kernels do better where rows lie across memory
+    bool keeps = false; // values of elements between walks
+    RowWays ways = RowWays::all;
     std::int64_t most_steps = 0; // elements that a thread may join; 0: any number
     int narrow_bits = narrow_index_bits;
 };
@@ -66,10 +78,17 @@ inline constexpr int row_elements_kept = 16; // a thread's, where it keeps more 
 inline constexpr int row_block = 256;        // threads of a block, unless a row takes more
 inline constexpr int row_columns = 16; // that neighbouring threads have, where rows lie across
 inline constexpr int column_packs_held = 32; // a thread's, where packs are single elements
+inline constexpr int panel_row_bytes = 256;  // that a warp has of a row across a panel,
+inline constexpr int panel_block = 512;      // threads of its blocks,
+inline constexpr int panel_bytes_held = 320; // and what one of them has in registers
+inline constexpr int panel_rows = 384;       // of fewer its blocks would do little but join
 
 // False where neither rows nor what is across them is the fastest axis, or rows are too long for
 // how few they are: other kernels do better.
 [[nodiscard]] bool plan_rows(const RowRequest& request, RowPlan& plan);
+
+// Where `clusters` of a panel plan's run at once: its grid, and how they share the panels.
+void share_panels(int clusters, RowPlan& plan);
 
 [[nodiscard]] std::string describe(const RowLayout& layout);
 

@@ -6,9 +6,12 @@ namespace quern {
 
 struct ReductionSpec : KernelSpec {
     std::string map_expr, reduce_expr, post_map_expr;
-    std::string identity;                // "" where there is none
-    std::string reduce_type;             // of `a` and `b`; "" is the first output's
-    std::string inner_type;              // a narrower type that a thread's own sum fits in, or ""
+    std::string identity;    // "" where there is none
+    std::string reduce_type; // of `a` and `b`; "" is the first output's
+    std::string inner_type;  // a narrower type that a thread's own sum fits in, or ""
+    // Where a thread may look at its elements twice: what it finds first, from which it then
+    // measures them in an accumulator of the type's `Own`; or "".
+    std::string about_type;
     std::int64_t inner_steps = 0;        // of so many elements at most; 0: of any number
     bool inner_takes_packs = false;      // it maps a pack of neighbours and its place in one step
     bool refuses_empty = false;          // there is a value to start from, but none for no elements

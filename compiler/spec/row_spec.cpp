@@ -15,8 +15,8 @@ void finish_row_spec(std::string_view in_params, std::string_view out_params, Ro
         bodies += join("\n;\n", walk.elements, "\n;\n", walk.rows);
         for (const RowJoin& joined : walk.joins)
             for (const std::string* text :
-                 {&joined.preamble, &joined.type, &joined.inner_type, &joined.identity,
-                  &joined.reduce_expr, &joined.names, &joined.map_expr})
+                 {&joined.preamble, &joined.type, &joined.inner_type, &joined.about_type,
+                  &joined.identity, &joined.reduce_expr, &joined.names, &joined.map_expr})
                 bodies += join("\n;\n", *text);
     }
     spec.facts = find_body_facts({bodies, {}, {}, spec.preamble, spec.options}, spec.params);

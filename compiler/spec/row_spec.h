@@ -10,6 +10,7 @@ struct RowJoin {
     std::string preamble;   // types that its texts name
     std::string type;       // of the accumulator
     std::string inner_type; // a narrower type that a thread's own fits in, or ""
+    std::string about_type; // what a thread finds in a first look at its elements, or ""
     std::string identity, reduce_expr;
     std::string names; // declarations of what map_expr names, after the walk's own
     std::string map_expr;
@@ -21,6 +22,9 @@ struct RowWalk {
     std::vector<RowJoin> joins;
     std::string rows; // statements for each row, once its joins are known; their names stay
     std::string held; // `elements` where earlier walks kept some of them; "" where they did not
+    // `elements` without branches, which takes `quern_usual` away from what it is not good for; or
+    // "".
+    std::string swift;
 };
 
 // A value of each element that the statements of walk `from` make, and `held` of later ones read.

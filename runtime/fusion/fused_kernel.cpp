@@ -76,7 +76,7 @@ std::string FusedKernel::source() const {
 bool FusedKernel::operator()(std::span<const Argument> args, const FusedCall& given,
                              CUstream stream, void (*on_wait)(bool entering)) {
     if (rows)
-        return (*rows)(args, {given.reduced_axes, stream, given.along_only}, on_wait);
+        return (*rows)(args, {given.reduced_axes, stream, given.ways}, on_wait);
     if (reduction) {
         ReductionCall call;
         call.all_axes = false;

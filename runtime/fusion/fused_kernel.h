@@ -16,7 +16,7 @@ namespace quern {
 struct FusedCall {
     std::vector<std::int64_t> reduced_axes; // of its reductions or rows
     std::int64_t elements = 1;              // of a kernel that takes no array
-    bool along_only = false;                // of rows: not where they lie across memory
+    RowWays ways = RowWays::all;            // of rows
 };
 
 struct FusedKernel {

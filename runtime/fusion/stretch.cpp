@@ -83,7 +83,7 @@ std::int64_t bytes_behind_all(std::span<const Array> arrays) {
 struct Stretch::Part {
     GraphPart part;
     FusedKernel* kernel; // null: it would have too many parameters
-    bool along_only = false;
+    RowWays ways = RowWays::all;
 
     Part(GraphPart made, const std::string& name) : part(std::move(made)), kernel(nullptr) {
         try {
@@ -97,9 +97,9 @@ struct Stretch::Part {
 
 namespace {
 
-// A graph's parts, and itself where one kernel may do.
+// A graph's parts, and itself where one kernel may do: first in a form that suits panels.
 struct Parts {
-    std::optional<Stretch::Part> whole;
+    std::optional<Stretch::Part> panels, whole;
     std::vector<Stretch::Part> each;
 };
 
@@ -111,19 +111,26 @@ Parts make_parts(const std::vector<StretchValue>& values, std::vector<GraphStep>
     graph.steps = std::move(steps);
     run_passes(graph);
     Parts made;
-    if (!on_cpu && can_be_rows(graph)) {
+    const auto add_whole = [&](std::optional<Stretch::Part>& part) {
+        if (on_cpu || !can_be_rows(graph))
+            return;
         GraphPart whole{PartKind::walks, graph, {}};
         whole.values.resize(graph.values.size());
         std::iota(whole.values.begin(), whole.values.end(), 0);
-        made.whole.emplace(std::move(whole), name);
-    }
-    if (auto scaled = on_cpu ? std::nullopt : with_scaled_sums(graph))
+        part.emplace(std::move(whole), name);
+    };
+    add_whole(made.whole);
+    if (auto scaled = on_cpu ? std::nullopt : with_scaled_sums(graph)) {
         graph = std::move(*scaled);
+        add_whole(made.panels);
+        if (made.panels)
+            made.panels->ways = RowWays::panels;
+    }
     for (GraphPart& part : cut(graph, {.keeps_costly = on_cpu, .joins_together = !on_cpu}))
         made.each.emplace_back(std::move(part), name);
     // Columns that one reduction reads once need not be held.
     if (made.whole && made.each.size() == 1 && made.each[0].part.kind == PartKind::reduction)
-        made.whole->along_only = true;
+        made.whole->ways = RowWays::along;
     return made;
 }
 
@@ -189,8 +196,9 @@ void Stretch::run(std::vector<GraphStep> steps, void (*on_wait)(bool)) {
     const Parts& parts = known<Parts>(key_of(values, steps, name, on_cpu), [&] {
         return make_parts(values, std::move(steps), name, on_cpu);
     });
-    if (parts.whole && run_part(*parts.whole, on_wait))
-        return;
+    for (const std::optional<Part>* part : {&parts.panels, &parts.whole})
+        if (*part && run_part(**part, on_wait))
+            return;
     for (const Part& part : parts.each)
         run_part(part, on_wait);
 }
@@ -231,7 +239,7 @@ bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
                                          (output && part.kind == PartKind::reduction)));
         args.push_back(Argument::of(arrays.back()));
     }
-    FusedCall call{reduced_axes, 1, given.along_only};
+    FusedCall call{reduced_axes, 1, given.ways};
     for (const std::int64_t axis : part.kind == PartKind::rows ? kept_axes : all_axes)
         call.elements *= shape[static_cast<int>(axis)];
     if (!kernel(args, call, stream, on_wait))

@@ -297,6 +297,16 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction han
     return CUDA_SUCCESS;
 }
 
+// Blocks of a cluster would have to wait for each other.
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
+                                      const CUlaunchConfig* config) {
+    QUERN_CHECK(check_context());
+    if (state().functions.find(handle) == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return clusters == nullptr || config == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                    : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction handle,
                                           CUoccupancyB2DSize, std::size_t, int limit) {
     QUERN_CHECK(check_context());

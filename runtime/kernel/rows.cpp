@@ -9,16 +9,10 @@
 #include "runtime/kernel/waiting.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace quern {
 namespace {
-
-// One compiled variant on one device.
-struct Loaded {
-    CUfunction function = nullptr;
-    ModuleHandle module;
-    std::vector<RowField> nest;
-};
 
 // Lets a kernel have as much shared memory as there is beside its own.
 void let_share(Device& device, CUfunction function, const std::string& name) {
@@ -34,14 +28,65 @@ void let_share(Device& device, CUfunction function, const std::string& name) {
 
 void add_joins(const RowSpec& spec, RowRequest& request) {
     constexpr std::uint32_t unknown = 32;
-    for (const RowWalk& walk : spec.walks)
+    bool known = true;
+    for (const RowWalk& walk : spec.walks) {
+        std::uint32_t of_walk = 0;
         for (const RowJoin& join : walk.joins) {
             const std::uint32_t bytes =
                 join.accumulator_bytes == 0 ? unknown : std::max(join.accumulator_bytes, 4u);
             request.join_bytes += bytes;
             request.widest_join = std::max(request.widest_join, bytes);
+            of_walk += bytes;
+            known = known && join.accumulator_bytes > 0;
         }
+        request.walk_join_bytes = std::max(request.walk_join_bytes, of_walk);
+    }
+    if (!known)
+        request.walk_join_bytes = 0;
 }
+
+// How many clusters of a panel kernel run at once.
+int clusters_at_once(Device& device, CUfunction function, const RowPlan& plan,
+                     const std::string& name) {
+    const auto blocks = 1U << plan.layout.cluster_bits;
+    const int most = std::max(1, device.properties().multiprocessors >> plan.layout.cluster_bits);
+    if (blocks == 1 || device.api().cuOccupancyMaxActiveClusters == nullptr)
+        return most;
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {blocks, 1, 1};
+    CUlaunchConfig config{};
+    config.gridDimX = plan.grid;
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.blockDimX = plan.layout.block;
+    config.sharedMemBytes = plan.shared_bytes;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    int clusters = 0;
+    check(device.api(), device.api().cuOccupancyMaxActiveClusters(&clusters, function, &config),
+          "ask how many clusters of kernel '", name, "' run at once");
+    return std::clamp(clusters, 1, most);
+}
+
+// One compiled variant on one device.
+struct Loaded {
+    CUfunction function = nullptr;
+    ModuleHandle module;
+    std::vector<RowField> nest;
+
+    int clusters_of(const RowPlan& plan, Device& device, const std::string& name) {
+        std::uint64_t known = clusters_.load(std::memory_order_relaxed);
+        if (known >> 32 != plan.shared_bytes || known == 0) {
+            const int found = clusters_at_once(device, function, plan, name);
+            known = std::uint64_t{plan.shared_bytes} << 32 | static_cast<std::uint32_t>(found);
+            clusters_.store(known, std::memory_order_relaxed);
+        }
+        return static_cast<int>(known & 0xffffffff);
+    }
+
+  private:
+    std::atomic<std::uint64_t> clusters_ = 0; // behind the shared memory that they have
+};
 
 ByteKey variant_key(const Device& device, const RowLayout& layout) {
     ByteKey key;
@@ -51,7 +96,9 @@ ByteKey variant_key(const Device& device, const RowLayout& layout) {
     key.add(static_cast<std::uint8_t>(layout.lanes));
     key.add(static_cast<std::uint8_t>(layout.packs));
     key.add(static_cast<std::uint8_t>(layout.masked | layout.partial << 1 | layout.rest << 2 |
-                                      layout.parks << 3 | layout.shifted << 4));
+                                      layout.parks << 3 | layout.shifted << 4 |
+                                      layout.panels << 5));
+    key.add(layout.ahead);
     key.add(layout.index_bits);
     key.add(static_cast<std::uint8_t>(layout.block >> 5));
     key.add(layout.cluster_bits);
@@ -80,7 +127,7 @@ struct RowKernel::State {
             compiled = compile_rows(spec, typed.signature, layout, device.arch());
             loaded->module = load_module(device, compiled.binary, spec.name);
             loaded->function = find_function(device, loaded->module, compiled.symbol);
-            if (layout.parks)
+            if (layout.parks || layout.panels)
                 let_share(device, loaded->function, spec.name);
         }
         loaded->nest = row_fields(layout);
@@ -131,7 +178,7 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
     request.most_cluster_bits = device.properties().major >= 9 ? 3 : 0;
     request.uses_place = spec.uses_position;
     request.keeps = !spec.kept.empty();
-    request.along_only = call.along_only;
+    request.ways = call.ways;
     request.most_steps = spec.inner_steps;
     request.narrow_bits = plan_options().narrow_bits;
     RowPlan plan;
@@ -143,6 +190,8 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
         process_cache().count_memory_hit();
     else
         loaded = &state.load(typed, key, plan.layout, device, on_wait);
+    if (plan.layout.panels)
+        share_panels(loaded->clusters_of(plan, device, spec.name), plan);
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     parameters.add_nest(loaded->nest, plan);

@@ -12,7 +12,7 @@ namespace quern {
 struct RowCall {
     std::span<const std::int64_t> axes; // along a row
     CUstream stream = nullptr;
-    bool along_only = false; // other kernels do better where rows lie across memory
+    RowWays ways = RowWays::all;
 };
 
 class RowKernel {

@@ -462,6 +462,9 @@ struct FakeDriver::State {
         return threads < 1 ? CUDA_ERROR_INVALID_VALUE
                            : (*blocks_out = 2048 / threads, CUDA_SUCCESS);
     }
+    CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction, const CUlaunchConfig* config) {
+        return *clusters = static_cast<int>(132 / config->attrs->value.clusterDim.x), CUDA_SUCCESS;
+    }
     CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction,
                                               CUoccupancyB2DSize, std::size_t, int) {
         return *grid = 264, *threads = 1024, CUDA_SUCCESS;

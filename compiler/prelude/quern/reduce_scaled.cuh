@@ -31,4 +31,27 @@ template <class T> __device__ inline ScaledSum<T> joined(const ScaledSum<T>& a, 
     return both;
 }
 
+// The same where a thread looks at its values twice: for the largest one, then for the sum. Infinite ones are short of what is
+// finite by infinity.
+template <class T> struct ScaledAbout;
+template <class T> struct ScaledTop {
+    typedef ScaledAbout<T> Own;
+    T top;
+    __device__ ScaledTop() : top(Limits<T>::low()) {}
+    __device__ void look(const ScaledSum<T>& x) { top = fmax(top, x.most); }
+};
+template <class T> struct ScaledAbout {
+    T most, finite, sum;
+    __device__ explicit ScaledAbout(const ScaledTop<T>& about) : most(about.top), sum(0) {
+        const T largest = sizeof(T) == 4 ? T(3.4028234663852886e38) : T(1.7976931348623157e308);
+        finite = fmin(fmax(most, -largest), largest);
+    }
+    __device__ void add(const ScaledSum<T>& x) { sum += exp_of_short(x.most - finite); }
+    __device__ explicit operator ScaledSum<T>() const {
+        ScaledSum<T> both;
+        both.most = most, both.sum = sum;
+        return both;
+    }
+};
+
 } // namespace quern

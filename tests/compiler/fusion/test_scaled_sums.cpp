@@ -71,16 +71,28 @@ TEST(ScaledSums, TakeThePlaceOfBothReductions) {
     }
 }
 
-TEST(ScaledSums, LeaveWhatIsNeededForMore) {
-    for (const std::size_t value : {2u, 3u}) {
-        LogSumExp given;
-        given.graph.values[value].wanted = true;
-        EXPECT_FALSE(with_scaled_sums(given.graph));
-    }
-    LogSumExp read_again;
+TEST(ScaledSums, LeaveTheElementsThatAreNeededForMore) {
+    const auto names_of = [](const FusionGraph& graph) {
+        std::vector<std::string> names;
+        for (const GraphStep& step : graph.steps)
+            names.push_back(step.kernel().name);
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    LogSumExp given;
+    given.graph.values[2].wanted = true; // the differences
+    const auto differences = with_scaled_sums(given.graph);
+    ASSERT_TRUE(differences);
+    EXPECT_EQ(names_of(*differences), (Names{"quern_scaled_sum", "quern_subtract", "quern_log"}));
+    LogSumExp read_again; // the exponentials
     read_again.graph.values.push_back(read_again.graph.values[3]);
+    read_again.graph.values.back().wanted = true;
     read_again.graph.steps.push_back(LogSumExp::elements(read_again.exp, {3}, 6));
-    EXPECT_FALSE(with_scaled_sums(read_again.graph));
+    const auto exponentials = with_scaled_sums(read_again.graph);
+    ASSERT_TRUE(exponentials);
+    EXPECT_EQ(complaint_about(*exponentials), "");
+    EXPECT_EQ(names_of(*exponentials),
+              (Names{"quern_scaled_sum", "quern_subtract", "quern_exp", "quern_log", "quern_exp"}));
 }
 
 TEST(ScaledSums, LeaveOtherDifferencesAndDtypes) {

@@ -14,7 +14,9 @@ struct Case {
     std::int64_t most_steps = 0;
     int most_cluster_bits = 0;
     std::uint32_t shared_bytes = 0;
-    bool keeps = false, along_only = false;
+    bool keeps = false;
+    RowWays ways = RowWays::all;
+    std::uint32_t walk_join_bytes = 0; // known, so that there may be panels
 };
 
 std::optional<RowPlan> plan(const Case& given) {
@@ -31,7 +33,8 @@ std::optional<RowPlan> plan(const Case& given) {
     request.most_cluster_bits = given.most_cluster_bits;
     request.shared_bytes = given.shared_bytes;
     request.keeps = given.keeps;
-    request.along_only = given.along_only;
+    request.ways = given.ways;
+    request.walk_join_bytes = given.walk_join_bytes;
     request.join_bytes = 8; // two sums
     request.widest_join = 4;
     RowPlan made;
@@ -194,10 +197,10 @@ TEST(RowPlan, UnitsShareColumns) {
 
 TEST(RowPlan, ColumnsAreLeftToOthersThatReadThemOnce) {
     Case given = columns(512, 65536);
-    given.along_only = true;
+    given.ways = RowWays::along;
     EXPECT_FALSE(plan(given));
     given = rows(65536, 512);
-    given.along_only = true;
+    given.ways = RowWays::along;
     EXPECT_TRUE(plan(given));
 }
 
@@ -210,6 +213,70 @@ TEST(RowPlan, ClustersShareLongColumns) {
     EXPECT_GT(made->layout.cluster_bits, 0);
     EXPECT_GE(std::int64_t{made->layout.packs} << made->group_bits, 8192);
     EXPECT_EQ(made->grid % (1U << made->layout.cluster_bits), 0U);
+}
+
+Case panels(std::int64_t length, std::int64_t count) {
+    Case given = columns(length, count);
+    given.most_cluster_bits = 3;
+    given.shared_bytes = 227 << 10;
+    given.walk_join_bytes = 4;
+    return given;
+}
+
+TEST(RowPlan, LongColumnsAreHeldInPanels) {
+    const auto made = plan(panels(8192, 8192));
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(made->layout.panels);
+    EXPECT_EQ(made->layout.columns * 4, panel_row_bytes);
+    EXPECT_EQ(made->layout.cluster_bits, 3);
+    EXPECT_EQ((made->layout.packs + made->parked) * 8 * panel_block / 32, 8192);
+    EXPECT_FALSE(made->layout.partial);
+    EXPECT_GT(made->layout.ahead, 0);
+    EXPECT_LE(made->shared_bytes, 227U << 10);
+    const auto partial = plan(panels(8000, 8192));
+    EXPECT_TRUE(partial->layout.panels && partial->layout.partial);
+    EXPECT_EQ(plan(panels(600, 65536))->layout.cluster_bits, 0);
+}
+
+TEST(RowPlan, PanelsAreLeftWhereColumnsAreShortFewOrNotWhole) {
+    EXPECT_FALSE(plan(panels(200, 65536))->layout.panels);
+    EXPECT_FALSE(plan(panels(8192, 256))->layout.panels);
+    EXPECT_FALSE(plan(panels(8192, 8190))->layout.panels); // four columns to 16 bytes
+    Case unknown = panels(8192, 8192);
+    unknown.walk_join_bytes = 0;
+    EXPECT_FALSE(plan(unknown)->layout.panels);
+    Case elsewhere = panels(8192, 8192);
+    elsewhere.address = 4100;
+    EXPECT_FALSE(plan(elsewhere)->layout.panels);
+    unknown.ways = RowWays::panels;
+    EXPECT_FALSE(plan(unknown));
+    Case along = rows(65536, 1024);
+    along.ways = RowWays::panels;
+    EXPECT_FALSE(plan(along));
+}
+
+TEST(RowPlan, ClustersShareAllPanels) {
+    for (const std::int64_t count : {8448, 8452, 8512, 10244, 64 * 132 * 3, 65536, 65540})
+        for (const int clusters : {1, 7, 15, 16, 132}) {
+            RowPlan made = *plan(panels(1024, count));
+            ASSERT_TRUE(made.layout.panels);
+            share_panels(clusters, made);
+            const std::int64_t used = made.grid >> made.layout.cluster_bits,
+                               columns = made.layout.columns;
+            EXPECT_LE(used, clusters);
+            std::int64_t end =
+                0; // in the order of rounds and clusters nothing is left out or taken twice
+            for (std::int64_t round = 0; round <= made.rounds; ++round)
+                for (std::int64_t cluster = 0; cluster < used; ++cluster) {
+                    const bool whole = round < made.rounds;
+                    const std::int64_t first =
+                        whole ? (round * used + cluster) * columns
+                              : round * used * columns + cluster * made.last_columns;
+                    EXPECT_EQ(std::min(first, count), end) << count << " by " << clusters;
+                    end = std::min(count, first + (whole ? columns : made.last_columns));
+                }
+            EXPECT_EQ(end, count) << clusters;
+        }
 }
 
 TEST(RowPlan, RefusesFewColumnsScatteredOnesAndNarrowSums) {

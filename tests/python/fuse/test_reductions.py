@@ -175,6 +175,76 @@ def test_columns(shape: Any, axis: Any, dtype: str, device: quern.Device, plan_a
                 assert len(fused.explain(given).kernels) == 1, function.__name__
 
 
+# Long columns: of a block's own on the CPU, which has no clusters; of up to eight blocks' on GPUs. Rounds that are
+# whole and not, columns that end inside a warp's, rows that end between packs.
+PANELS = [((700, 10244), 0), ((1024, 8512), 0), ((400, 9000), 0), ((3, 500, 4096), 1)]
+PANELS += [((4100, 2312), 0), ((7998, 1288), 0), ((2, 2000, 1024), 1)]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+@pytest.mark.parametrize(("shape", "axis"), PANELS, ids=str)
+def test_panels(shape: Any, axis: int, dtype: str, device: quern.Device, plan_as: Any) -> None:
+    """Columns that blocks hold and take by turns, the next ones on their way meanwhile."""
+
+    def soft(np: Any, x: Any, y: Any, w: Any) -> Any:
+        e = np.exp(x - x.max(axis=axis, keepdims=True))
+        return e / e.sum(axis=axis, keepdims=True)
+
+    def several(np: Any, x: Any, y: Any, w: Any) -> Any:
+        mean, var = x.mean(axis=axis, keepdims=True), x.var(axis=axis, keepdims=True)
+        scaled = (x - mean) / np.sqrt(var + 1) * w
+        return {"scaled": scaled, "mean": mean, "first": x.argmax(axis=axis), "more": scaled + y}
+
+    def twice(np: Any, x: Any, y: Any, w: Any) -> Any:
+        near = x - x.mean(axis=axis, keepdims=True)
+        return near / (np.abs(near * y).max(axis=axis, keepdims=True) + 1)
+
+    rng = np.random.default_rng(11)
+    x = rng.standard_normal(shape).astype(dtype)
+    y = rng.standard_normal(shape).astype(dtype)
+    w = rng.standard_normal(shape[axis + 1 :]).astype(dtype)
+    given = [quern.asarray(a) for a in (x, y, w)]
+    eps = 64 * np.finfo(dtype).eps
+    with plan_as(gpu_layout=True):
+        for function in soft, several, twice:
+            fused = quern.fuse(lambda x, y, w, function=function: function(quern, x, y, w))
+            found = third_call(fused, *given)
+            wanted = function(np, *(a.astype("f8") for a in (x, y, w)))
+            if function is not several:
+                found, wanted = {"": found}, {"": wanted}
+            for name, value in wanted.items():
+                np.testing.assert_allclose(
+                    found[name].get(), value, rtol=eps, atol=eps, err_msg=f"{function} {name}"
+                )
+            if function is soft and shape[axis] < 1100 and dtype == "f4" and shape[-1] >= 64 * 132:
+                assert "panels of" in fused.source(*given), function.__name__
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_infinite_ones_in_panels(dtype: str, device: quern.Device, plan_as: Any) -> None:
+    """Softmax of columns with NaN and infinite elements, small quotients, and none at all."""
+
+    def soft(np: Any, x: Any) -> Any:
+        top = x.max(axis=0)
+        e = np.exp(x - top)
+        return {"soft": e / e.sum(axis=0), "top": top}
+
+    x = (np.random.default_rng(12).standard_normal((500, 8512)) * 40).astype(dtype)
+    for k, value in enumerate((np.nan, np.inf, -np.inf)):
+        x[7 * k, 100 * k : 100 * k + 70] = value
+        x[:, 1000 + k] = value
+        x[: 300 + k, 2000 + 64 * k : 2070 + 64 * k] = value
+    fused = quern.fuse(lambda a: soft(quern, a))
+    with plan_as(gpu_layout=True):
+        found = third_call(fused, quern.asarray(x))
+    with np.errstate(all="ignore"):
+        wanted = soft(np, x.astype("f8"))
+    tiny = float(np.finfo(dtype).tiny)
+    for name, value in wanted.items():
+        eps = 40 * np.finfo(dtype).eps
+        np.testing.assert_allclose(found[name].get(), value, rtol=eps, atol=tiny, err_msg=name)
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), -1], ids=str)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 def test_sums_of_exponentials(axis: Any, dtype: str, device: quern.Device, plan_as: Any) -> None:
