@@ -67,6 +67,8 @@ bool plan_panels(const KeptNest& nest, const RowRequest& request, RowPlan& plan)
             return false;
 
     const int held = panel_bytes_held / 8 / inputs / 2 * 2;
+    if (held == 0)
+        return false;
     const std::int64_t panels = ceil_div(plan.rows, columns);
     const auto packs = [&](int bits) { // of a thread, by twos
         return ceil_div(ceil_div(plan.length, std::int64_t{warps} << bits), 2) * 2;

@@ -45,7 +45,7 @@ void add_joins(const RowSpec& spec, RowRequest& request) {
         request.walk_join_bytes = 0;
 }
 
-// How many clusters of a panel kernel run at once.
+// How many clusters of a panel kernel run at once; 0 where a device has no room for one.
 int clusters_at_once(Device& device, CUfunction function, const RowPlan& plan,
                      const std::string& name) {
     const auto blocks = 1U << plan.layout.cluster_bits;
@@ -65,7 +65,7 @@ int clusters_at_once(Device& device, CUfunction function, const RowPlan& plan,
     int clusters = 0;
     check(device.api(), device.api().cuOccupancyMaxActiveClusters(&clusters, function, &config),
           "ask how many clusters of kernel '", name, "' run at once");
-    return std::clamp(clusters, 1, most);
+    return std::min(clusters, most);
 }
 
 // One compiled variant on one device.
@@ -190,8 +190,12 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
         process_cache().count_memory_hit();
     else
         loaded = &state.load(typed, key, plan.layout, device, on_wait);
-    if (plan.layout.panels)
-        share_panels(loaded->clusters_of(plan, device, spec.name), plan);
+    if (plan.layout.panels) {
+        const int clusters = loaded->clusters_of(plan, device, spec.name);
+        if (clusters == 0)
+            return false;
+        share_panels(clusters, plan);
+    }
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     parameters.add_nest(loaded->nest, plan);

@@ -1,5 +1,5 @@
-// What kernels share that hold panels of columns: packs that come to shared memory ahead of time, and one meeting of all
-// blocks of a panel, in which one thread a column joins.
+// What kernels share that hold panels of columns: packs that come to shared memory ahead of time, and the meeting of all
+// blocks of a panel.
 #pragma once
 #include "quern/rows.cuh"
 
@@ -42,7 +42,7 @@ __device__ inline void fetch_packs(unsigned char* to, const T* from, Stride stri
         const Index place = pack + static_cast<Index>(k) * group;
         if (place < packs)
             fetch_once(reinterpret_cast<uint4*>(to + k * (warps * 256) + lane % 16 * 16),
-                  reinterpret_cast<const uint4*>(at_byte(from + chunk, static_cast<Stride>(place) * stride)));
+                       reinterpret_cast<const uint4*>(at_byte(from + chunk, static_cast<Stride>(place) * stride)));
     }
 }
 // Fetches up to here are one request; later all of them but the last are there.

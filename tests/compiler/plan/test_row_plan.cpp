@@ -255,6 +255,26 @@ TEST(RowPlan, PanelsAreLeftWhereColumnsAreShortFewOrNotWhole) {
     EXPECT_FALSE(plan(along));
 }
 
+TEST(RowPlan, PanelsOfManyInputsAreLeftToo) {
+    const std::vector<std::int64_t> shape{512, 65536}, strides{4 * 65536, 4};
+    const auto panels_of = [&](std::size_t inputs) {
+        std::vector<Operand> operands(inputs + 1,
+                                      Operand{shape.data(), strides.data(), 2, 4, 4096, false});
+        operands.back().output = true;
+        RowRequest request;
+        request.shape = shape;
+        request.reduced = 1;
+        request.operands = operands;
+        request.processors = 132;
+        request.shared_bytes = 227 << 10;
+        request.join_bytes = request.widest_join = request.walk_join_bytes = 4;
+        RowPlan made;
+        return plan_rows(request, made) && made.layout.panels;
+    };
+    EXPECT_TRUE(panels_of(1));
+    EXPECT_FALSE(panels_of(21)); // of which a thread could not hold two packs each
+}
+
 TEST(RowPlan, ClustersShareAllPanels) {
     for (const std::int64_t count : {8448, 8452, 8512, 10244, 64 * 132 * 3, 65536, 65540})
         for (const int clusters : {1, 7, 15, 16, 132}) {

@@ -185,6 +185,8 @@ PANELS += [((4100, 2312), 0), ((7998, 1288), 0), ((2, 2000, 1024), 1)]
 @pytest.mark.parametrize(("shape", "axis"), PANELS, ids=str)
 def test_panels(shape: Any, axis: int, dtype: str, device: quern.Device, plan_as: Any) -> None:
     """Columns that blocks hold and take by turns, the next ones on their way meanwhile."""
+    if device.is_cpu and shape[axis] > 1400:
+        pytest.skip("clusters are a GPU's")
 
     def soft(np: Any, x: Any, y: Any, w: Any) -> Any:
         e = np.exp(x - x.max(axis=axis, keepdims=True))
