@@ -147,12 +147,11 @@ Array walk_along(const Array& sorted, const Array& wanted, bool invert, OnWait o
     Array found = make(wanted, DType::boolean, wanted.shape());
     if (wanted.size() == 0)
         return found;
-    const Chunks chunks(device, wanted.size());
+    const Chunks chunks(device, sorted.size() + wanted.size());
     const DType types[] = {sorted.dtype()};
     const std::array<std::pair<std::string_view, int>, 1> numbers{{{"QUERN_SEARCH_MODE", 2}}};
     const Argument args[] = {Argument::of(sorted),  number(sorted.size()), Argument::of(wanted),
-                             number(wanted.size()), number(chunks.chunk),  Argument::of(found),
-                             number(invert)};
+                             number(wanted.size()), Argument::of(found),   number(invert)};
     launch_program(
         {"quern/search.cuh", types, numbers}, "quern_walk", args,
         {device, current_stream(device), static_cast<std::uint32_t>(chunks.blocks), 1, on_wait});

@@ -71,21 +71,59 @@ extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long 
 }
 
 #ifdef __QUERN_HOST__
-// Likewise whether sorted values are there, or are not with `invert`, for blocks of one thread with `chunk` of them each: both
-// are walked along, one step at a time, and an answer stands once its value is passed.
-extern "C" __global__ void quern_walk(const QUERN_T0* sorted, const long long length, const QUERN_T0* wanted, const long long count,
-                                      const long long chunk, bool* there, const long long invert) {
-    typedef quern::SortKey<QUERN_T0> Keys;
-    const long long begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count;
-    long long at = 0, k = begin;
-    quern::search<QUERN_T0, 1, false>(sorted, length, nullptr, wanted + begin, &at);
-    while (k < end && at < length) {
-        const QUERN_T0 value = wanted[k], other = sorted[at];
-        const bool goes_on = Keys::of(other) < Keys::of(value);
-        there[k] = quern::same(value, other) != (invert != 0);
-        at += goes_on;
-        k += !goes_on;
+namespace quern {
+// Two sorted rows are walked along together, the lesser value first, of equals the second row's: how many of the first are passed
+// after `steps` steps.
+template <class T>
+__device__ inline long long passed(const T* first, long long length, const T* second, long long count, long long steps) {
+    long long low = steps > count ? steps - count : 0, high = steps < length ? steps : length;
+    while (low < high) {
+        const long long middle = low + (high - low) / 2;
+        if (sorts_before(first[middle], second[steps - 1 - middle]))
+            low = middle + 1;
+        else
+            high = middle;
     }
-    for (; k < end; ++k) there[k] = invert != 0;
+    return low;
+}
+} // namespace quern
+
+// Likewise whether sorted values are there, or are not with `invert`, for blocks of one thread: both are walked along, in parts of
+// nearly as many steps, several at once, for a step waits for the one before. An answer stands once its value is passed, which is
+// the last step of a part. Values beyond the last sorted one are not there; without them no walk comes to an end of either.
+extern "C" __global__ void quern_walk(const QUERN_T0* sorted, const long long length, const QUERN_T0* wanted, const long long count,
+                                      bool* there, const long long invert) {
+    const int lanes = 8;
+    const auto passed_before = [=](long long k) { // how many sorted values are once wanted[k - 1] is
+        long long found = 0;
+        if (k > 0) quern::search<QUERN_T0, 1, false>(sorted, length, nullptr, wanted + k - 1, &found);
+        return found;
+    };
+    long long within = 0;
+    if (length > 0) quern::search<QUERN_T0, 1, true>(wanted, count, nullptr, sorted + length - 1, &within);
+    const long long last = passed_before(within), total = last + within, parts = static_cast<long long>(gridDim.x) * lanes;
+    long long at[lanes + 1], k[lanes + 1], ends[lanes + 1], together = total;
+    for (int l = 0; l <= lanes; ++l) {
+        const long long part = blockIdx.x * lanes + l, steps = total / parts * part + min(total % parts, part);
+        ends[l] = k[l] = steps - quern::passed(sorted, last, wanted, within, steps);
+        at[l] = passed_before(k[l]);
+        if (l > 0) together = min(together, at[l] + k[l] - at[l - 1] - k[l - 1]);
+    }
+    const auto step = [&](int l) {
+        const QUERN_T0 value = wanted[k[l]], other = sorted[at[l]];
+        quern::Before<QUERN_T0, false> before;
+        before.set(value);
+        const bool goes_on = before(other);
+        there[k[l]] = quern::same(value, other) != (invert != 0);
+        at[l] += goes_on;
+        k[l] += !goes_on;
+    };
+    for (long long i = 0; i < together; ++i)
+#pragma unroll
+        for (int l = 0; l < lanes; ++l) step(l);
+    for (int l = 0; l < lanes; ++l)
+        while (k[l] < ends[l + 1]) step(l);
+    if (blockIdx.x + 1 == gridDim.x)
+        for (long long i = within; i < count; ++i) there[i] = invert != 0;
 }
 #endif

@@ -112,6 +112,31 @@ def test_sets_of_any_size(name, first, second, codes, seed):
     check(getattr(quern, name)(quern.asarray(a), quern.asarray(b)), getattr(np, name)(a, b))
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from("efdFDq"),
+    st.sampled_from([0, 1, 7, 300, 40_000]),
+    st.sampled_from([0, 1, 9, 500, 150_000]),
+    st.sampled_from(["alike", "before", "behind", "bunched"]),
+    st.integers(0, 999),
+)
+def test_values_of_both_by_walks_in_parts(code, first, second, how, seed):
+    random = np.random.default_rng(seed)
+    a, b = random.integers(-(10**6), 10**6, first), random.integers(-(10**6), 10**6, second)
+    if how == "bunched":  # parts of the one lie between neighbours of the other
+        b = random.permutation(b**3 // 10**12)
+    elif how != "alike":
+        b = b + (19 * 10**5 if how == "behind" else -19 * 10**5)
+    a, b = ((x if code == "q" else x / 64).astype(code) for x in (a, b))
+    if code == "q":  # too far apart for a table
+        a, b = a * 2**40, b * 2**40
+    elif seed % 2:
+        a[random.random(first) < 0.01] = np.nan
+        b[random.random(second) < 0.01] = np.nan
+    for one, two in ((a, b), (b, a)):
+        check(quern.intersect1d(quern.asarray(one), quern.asarray(two)), np.intersect1d(one, two))
+
+
 def test_options_of_sets(device):
     a, b = np.array([[7, 1, 5], [3, 9, 1]]), np.array([1, 4, 9, 9, 7])
     x, y = quern.asarray(a), quern.asarray(b)
