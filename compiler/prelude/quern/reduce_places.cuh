@@ -176,8 +176,8 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         if (best.index == P::nowhere() && from < stop) best = dense(from * step);
         if (same(best.value, end)) return;
         const long long whole = from + (stop - from) / width * width, most = whole + (stop - whole) / less * less;
-        from = first_of<width>(dense, from, whole, end);
-        if (from == whole) from = first_of<less>(dense, from, most, end);
+        if (from < whole) from = first_of<width>(dense, from, whole, end);
+        if (from == whole && from < most) from = first_of<less>(dense, from, most, end);
         for (; from < stop; ++from)
             if (same(dense(from * step).value, end)) {
                 best = dense(from * step);
