@@ -63,11 +63,10 @@ class PanelEmitter : private RowTexts {
             if (!per_row(ref))
                 visit(ref);
     }
-    [[nodiscard]] bool is_held(const OperandRef& ref) const { return !is_single(ref); }
     template <class Visit> void each_held_input(const Visit& visit) const {
         int k = 0;
         for (const OperandRef& ref : inputs_)
-            if (is_held(ref))
+            if (!is_single(ref))
                 visit(ref, k++);
     }
 
@@ -188,10 +187,9 @@ class PanelEmitter : private RowTexts {
     }
 
     void first_panel() {
-        for (const OperandRef& ref : inputs_)
-            if (is_held(ref))
-                out_.line(pack_type(ref), " ", own("held_" + name(ref)), "[", int{layout_.packs},
-                          "];");
+        each_held_input([&](const OperandRef& ref, int) {
+            out_.line(pack_type(ref), " ", own("held_" + name(ref)), "[", int{layout_.packs}, "];");
+        });
         out_.line("unsigned int ", own("count"), " = ", own("count_of"), "(0), ", own("turn"),
                   " = 0;");
         for (const OperandRef& ref : inputs_)
@@ -316,7 +314,7 @@ class PanelEmitter : private RowTexts {
         each_held_input([&](const OperandRef& ref, int) {
             params.add(join("const ", type(ref), "& ", name(ref)));
         });
-        if (stores(k) && deed != Deed::look)
+        if (stores(k))
             each_stored(
                 [&](const OperandRef& ref) { params.add(join(type(ref), "& ", name(ref))); });
         for (std::size_t j = 0; j < spec_.walks[k].joins.size(); ++j)
@@ -357,7 +355,7 @@ class PanelEmitter : private RowTexts {
             each_held_input([&](const OperandRef& ref, int) {
                 args.add(join(pack.held(ref), "[", lane, "]"));
             });
-            if (stores(k) && deed != Deed::look)
+            if (stores(k))
                 each_stored([&](const OperandRef& ref) {
                     args.add(join(own("made_" + name(ref)), "[", pack.place, "][", lane, "]"));
                 });
@@ -371,7 +369,7 @@ class PanelEmitter : private RowTexts {
     }
     // Packs side by side, of which the swift form is asked once whether it is good for all.
     void take(std::size_t k, Deed deed, const std::vector<Taken>& packs) {
-        if (stores(k) && deed != Deed::look)
+        if (stores(k))
             each_stored([&](const OperandRef& ref) {
                 out_.line(pack_type(ref), " ", own("made_" + name(ref)), "[", packs.size(), "];");
             });
@@ -385,7 +383,7 @@ class PanelEmitter : private RowTexts {
             take_lanes(k, deed == Deed::swift ? Deed::work : deed, pack);
         if (deed == Deed::swift)
             out_.close();
-        if (!stores(k) || deed == Deed::look)
+        if (!stores(k))
             return;
         for (const Taken& pack : packs)
             each_stored([&](const OperandRef& ref) {
@@ -534,10 +532,9 @@ class PanelEmitter : private RowTexts {
             }
         };
         const std::string shape = join(int{layout_.columns}, ", ", warps(), ", ", blocks());
-        each([&](const std::string& room, const std::string& type, std::size_t j) {
+        each([&](const std::string& room, const std::string&, std::size_t j) {
             out_.line("quern::lay_out<", int{layout_.columns}, ">(", own(join("own_", k, "_", j)),
                       ", ", room, ");");
-            static_cast<void>(type);
         });
         out_.line("__syncthreads();");
         each([&](const std::string& room, const std::string& type, std::size_t) {
