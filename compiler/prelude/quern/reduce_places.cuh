@@ -96,6 +96,10 @@ template <class T> struct PlaceBeside<T, 8> {
 #ifdef QUERN_HAS_COMPLEX
 template <> struct PlaceBeside<complex<float>, 8> : PlaceBeside<char> {};
 #endif
+// Numbers of lanes, as wide as small values are.
+template <int bytes> struct LaneNumber { typedef int Type; };
+template <> struct LaneNumber<1> { typedef unsigned char Type; };
+template <> struct LaneNumber<2> { typedef unsigned short Type; };
 // Of these NaN is asked for apart from what is best, where places are not kept: two operations an element then do.
 template <class T> struct NanApart { static const bool value = false; };
 template <> struct NanApart<float> { static const bool value = true; };
@@ -173,16 +177,21 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     __device__ void find(const Dense& dense, long long from, long long stop, const Join& join) {
         constexpr int width = 32, less = 8;
         const T end = better(Limits<T>::high(), Limits<T>::low(), join) ? Limits<T>::high() : Limits<T>::low();
-        if (best.index == P::nowhere() && from < stop) best = dense(from * step);
-        if (same(best.value, end)) return;
-        const long long whole = from + (stop - from) / width * width, most = whole + (stop - whole) / less * less;
-        if (from < whole) from = first_of<width>(dense, from, whole, end);
-        if (from == whole && from < most) from = first_of<less>(dense, from, most, end);
-        for (; from < stop; ++from)
-            if (same(dense(from * step).value, end)) {
-                best = dense(from * step);
+        const bool fresh = best.index == P::nowhere();
+        if (from == stop || (!fresh && same(best.value, end))) return;
+        const long long first = from, whole = from + ((stop - from) & -width), most = whole + ((stop - whole) & -less);
+        if (from < whole) { // most rows end here: little is asked before
+            const int place = place_in<width>(dense, from, end);
+            if (place < width) {
+                best = dense((from + place) * step);
                 return;
             }
+            from += width;
+        }
+        if (from < whole) from = first_of<width>(dense, from, whole, end);
+        if (from == whole && from < most) from = first_of<less>(dense, from, most, end);
+        while (from < stop && !same(dense(from * step).value, end)) ++from;
+        if (from < stop || fresh) best = dense((from < stop ? from : first) * step);
     }
     // Is a value among `many` elements from the k-th on?
     template <int many, class Dense> static __device__ bool meets(const Dense& dense, long long k, const T& value) {
@@ -190,16 +199,22 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         for (int l = 0; l < many; ++l) met |= same(dense((k + l) * step).value, value);
         return met;
     }
+    // Where it is in a pack, the first time; `width`: nowhere.
+    template <int width, class Dense> static __device__ int place_in(const Dense& dense, long long from, const T& value) {
+        typedef typename LaneNumber<width < 256 ? sizeof(T) : 4>::Type Number;
+        Number place = width;
+        for (int l = 0; l < width; ++l) {
+            const Number here = static_cast<Number>(same(dense((from + l) * step).value, value) ? l : width);
+            place = here < place ? here : place;
+        }
+        return place;
+    }
     // Where it is among the elements [from, end), whole packs, one of which it is: the first time, or the last.
     template <int width, class Dense>
     __device__ long long first_of(const Dense& dense, long long from, long long end, const T& value) {
         while (end - from > 4 * width && !meets<4 * width>(dense, from, value)) from += 4 * width;
         while (end - from > width && !meets<width>(dense, from, value)) from += width;
-        int place = width;
-        for (int l = 0; l < width; ++l) {
-            const int here = same(dense((from + l) * step).value, value) ? l : width;
-            place = here < place ? here : place;
-        }
+        const int place = place_in<width>(dense, from, value);
         return place < width ? from + place : end;
     }
     template <int width, class Dense>

@@ -99,3 +99,12 @@ def test_rows_of_all_short_lengths(device: quern.Device, dtype: str) -> None:
     random = np.random.default_rng(5)
     for length in [*range(1, 70), 127, 128, 129, 255, 257, 700]:
         check(random.integers(0, 40, (7, length)).astype(dtype))
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 31, 32, 33, 40, 71, 127, 161, 163, 300])
+def test_the_only_bool_at_every_place(device: quern.Device, length: int) -> None:
+    """Row after row, so that what stands behind a row's end is what is looked for."""
+    x = np.eye(length, dtype=bool)
+    for rows in (x, ~x, np.vstack((x[::-1], np.zeros((2, length), bool), x | x[::-1]))):
+        check(rows)
+        check(np.stack((rows, ~rows)))
