@@ -25,21 +25,25 @@ LIMIT, WORST = 1.0, 0.8
 def seconds(
     calls: tuple[Callable[[], object], ...], least: float = 0.03, rounds: int = 5
 ) -> list[list[float]]:
-    """CPU time of each call: rounds in turns, so that a noisy moment meets all, `least` seconds for each."""
+    """CPU time of each call: rounds in turns, so that a noisy moment meets all, `least` seconds for the slowest.
+
+    Each is called as often as the others: the caches take several calls to settle, so that fewer would be slower ones.
+    For the same reason the first round is not counted.
+    """
     found: list[list[float]] = [[] for _ in calls]
-    counts = []
+    slowest = 1e-7
     for call in calls:
         began = time.process_time()
         call()
-        took = max(time.process_time() - began, 1e-7)
-        counts.append(max(1, int(least / rounds / took)))
-    for _ in range(rounds):
+        slowest = max(slowest, time.process_time() - began)
+    count = max(1, int(least / rounds / slowest))
+    for _ in range(rounds + 1):
         for k, call in enumerate(calls):
             began = time.process_time()
-            for _ in range(counts[k]):
+            for _ in range(count):
                 call()
-            found[k].append((time.process_time() - began) / counts[k])
-    return found
+            found[k].append((time.process_time() - began) / count)
+    return [each[1:] for each in found]
 
 
 def rows(parts: list[str]) -> Iterator[Row]:
