@@ -3,6 +3,7 @@
 #include "quern/elementwise.cuh"
 #include "quern/reduce_ops.cuh"
 #ifdef __QUERN_HOST__
+    #include "quern/bits.cuh"
     #include "quern/ordered.cuh"
 #endif
 
@@ -96,10 +97,6 @@ template <class T> struct PlaceBeside<T, 8> {
 #ifdef QUERN_HAS_COMPLEX
 template <> struct PlaceBeside<complex<float>, 8> : PlaceBeside<char> {};
 #endif
-// Numbers of lanes, as wide as small values are.
-template <int bytes> struct LaneNumber { typedef int Type; };
-template <> struct LaneNumber<1> { typedef unsigned char Type; };
-template <> struct LaneNumber<2> { typedef unsigned short Type; };
 // Of these NaN is asked for apart from what is best, where places are not kept: two operations an element then do.
 template <class T> struct NanApart { static const bool value = false; };
 template <> struct NanApart<float> { static const bool value = true; };
@@ -183,7 +180,7 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
         if (from < whole) { // most rows end here: little is asked before
             const int place = place_in<width>(dense, from, end);
             if (place < width) {
-                best = dense((from + place) * step);
+                best = dense((from + place) * step), best.value = end; // which needs no second look
                 return;
             }
             from += width;
@@ -201,10 +198,15 @@ template <class T, class I, int count, int step> struct Lanes<Placed<T, I>, coun
     }
     // Where it is in a pack, the first time; `width`: nowhere.
     template <int width, class Dense> static __device__ int place_in(const Dense& dense, long long from, const T& value) {
-        typedef typename LaneNumber<width < 256 ? sizeof(T) : 4>::Type Number;
-        Number place = width;
+        if constexpr (sizeof(T) == 1 && width == 32) {
+            unsigned char found[width];
+            for (int l = 0; l < width; ++l) found[l] = same(dense((from + l) * step).value, value);
+            const unsigned int bits = bits_of_32<false>(found);
+            return bits == 0 ? width : __ffs(static_cast<int>(bits)) - 1;
+        }
+        int place = width;
         for (int l = 0; l < width; ++l) {
-            const Number here = static_cast<Number>(same(dense((from + l) * step).value, value) ? l : width);
+            const int here = same(dense((from + l) * step).value, value) ? l : width;
             place = here < place ? here : place;
         }
         return place;
