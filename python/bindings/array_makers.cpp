@@ -3,6 +3,7 @@
 #include "compiler/base/text.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
+#include "python/bindings/bind_error.h"
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/subclass.h"
@@ -247,7 +248,26 @@ py::object from_buffer(const py::object& buffer, const py::object& dtype, py::ss
     return make_array(host, wanted_of(py::none(), py::none(), py::none(), 0, device));
 }
 
-void add_conversions(py::module_& m) {
+PyObject* frombuffer_of_any = nullptr; // the call of every form; set once, when the module is made
+
+// The calls without keywords, counts and offsets take as long as NumPy's only past pybind's
+// dispatch.
+PyObject* frombuffer(PyObject*, PyObject* const* arguments, Py_ssize_t count,
+                     PyObject* names) noexcept {
+    if (names != nullptr || (count != 1 && count != 2))
+        return PyObject_Vectorcall(frombuffer_of_any, arguments, static_cast<std::size_t>(count),
+                                   names);
+    return guarded(
+        [&] {
+            const auto argument = [&](Py_ssize_t k) {
+                return py::reinterpret_borrow<py::object>(k < count ? arguments[k] : Py_None);
+            };
+            return from_buffer(argument(0), argument(1), -1, 0, py::none()).release().ptr();
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+void add_frombuffer(py::module_& m) {
     m.def("frombuffer", &from_buffer, py::arg("buffer"), py::arg("dtype") = py::none(),
           py::arg("count") = -1, py::arg("offset") = 0, py::kw_only(),
           py::arg("device") = py::none(),
@@ -256,6 +276,16 @@ void add_conversions(py::module_& m) {
           "`dtype` is float64 unless told; `count` elements, -1: all, from byte `offset` on.\n"
           "Raises: TypeError for what is no buffer; ValueError for sizes that do not fit.\n"
           "Source: NumPy, `numpy.frombuffer`.");
+    frombuffer_of_any = py::object(m.attr("frombuffer")).release().ptr();
+    static const auto text = py::cast<std::string>(m.attr("frombuffer").attr("__doc__"));
+    static PyMethodDef definition{
+        "frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(frombuffer)),
+        METH_FASTCALL | METH_KEYWORDS, text.c_str()};
+    m.attr("frombuffer") =
+        made_object(PyCFunction_NewEx(&definition, m.ptr(), py::object(m.attr("__name__")).ptr()));
+}
+
+void add_conversions(py::module_& m) {
     m.def(
         "array",
         [](const py::object& value, const py::object& dtype, const py::object& copy,
@@ -327,6 +357,7 @@ py::object as_array(const py::object& value) {
 }
 
 void bind_array_makers(py::module_& module) {
+    add_frombuffer(module);
     add_conversions(module);
     // An array comes back from a pickle on its own device if this machine has it, else on the
     // current one.
