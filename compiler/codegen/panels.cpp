@@ -130,20 +130,33 @@ class PanelEmitter : private RowTexts {
                 out_.close(";");
             }
         const std::string columns = join(int{layout_.columns});
-        out_.open("const auto ", own("first_of"), " = [&](", wide(), " ", own("round"), ") -> ",
-                  wide());
-        out_.line("if (", own("round"), " < ", nest("rounds"), ") return (", own("round"), " * ",
-                  own("clusters"), " + ", own("cluster"), ") * ", columns, ";");
-        out_.line("return ", own("round"), " * ", own("clusters"), " * ", columns, " + ",
-                  own("cluster"), " * ", nest("last_columns"), ";");
+        rounds();
+    }
+    // Which columns a cluster has in its turns. Half of those which have some of the last round
+    // begin with them: while their blocks wait for each other the others' store.
+    void rounds() {
+        const std::string columns = join(int{layout_.columns}), round = own("round"),
+                          last = join(nest("rounds"), " * ", own("clusters"), " * ", columns, " + ",
+                                      own("cluster"), " * ", nest("last_columns"));
+        out_.line("const bool ", own("early"), " = ", own("cluster"), " < ", own("clusters"),
+                  " / 2 && ", last, " < ", nest("rows"), ";");
+        const auto of_turn = [&](std::string_view function, std::string_view result) {
+            out_.open("const auto ", own(function), " = [&](", wide(), " ", own("number"), ") -> ",
+                      result);
+            out_.line("const ", wide(), " ", round, " = !", own("early"), " ? ", own("number"),
+                      " : ", own("number"), " > 0 ? ", own("number"), " - 1 : ", nest("rounds"),
+                      ";");
+        };
+        of_turn("first_of", wide());
+        out_.line("return ", round, " < ", nest("rounds"), " ? (", round, " * ", own("clusters"),
+                  " + ", own("cluster"), ") * ", columns, " : ", last, ";");
         out_.close(";");
-        out_.open("const auto ", own("count_of"), " = [&](", wide(), " ", own("round"),
-                  ") -> unsigned int");
+        of_turn("count_of", "unsigned int");
         out_.line("const ", wide(), " ", own("rows"), " = ", nest("rows"), ", ", own("first"),
-                  " = ", own("first_of"), "(", own("round"), ");");
-        out_.line("const ", wide(), " ", own("whole"), " = ", own("round"), " < ", nest("rounds"),
-                  " ? ", columns, " : ", nest("last_columns"), ";");
-        out_.line("if (", own("round"), " > ", nest("rounds"), " || ", own("first"),
+                  " = ", own("first_of"), "(", own("number"), ");");
+        out_.line("const ", wide(), " ", own("whole"), " = ", round, " < ", nest("rounds"), " ? ",
+                  columns, " : ", nest("last_columns"), ";");
+        out_.line("if (", own("number"), " > ", nest("rounds"), " || ", own("first"),
                   " >= ", own("rows"), ") return 0;");
         out_.line("return static_cast<unsigned int>(", own("rows"), " - ", own("first"), " < ",
                   own("whole"), " ? ", own("rows"), " - ", own("first"), " : ", own("whole"), ");");

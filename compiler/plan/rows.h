@@ -80,7 +80,7 @@ inline constexpr int row_columns = 16; // that neighbouring threads have, where 
 inline constexpr int column_packs_held = 32; // a thread's, where packs are single elements
 inline constexpr int panel_row_bytes = 256;  // that a warp has of a row across a panel,
 inline constexpr int panel_block = 512;      // threads of its blocks,
-inline constexpr int panel_bytes_held = 320; // and what one of them has in registers
+inline constexpr int panel_bytes_held = 288; // and what one of them has in registers
 inline constexpr int panel_rows = 384;       // of fewer its blocks would do little but join
 
 // False where neither rows nor what is across them is the fastest axis, or rows are too long for
