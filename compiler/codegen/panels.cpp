@@ -115,7 +115,7 @@ class PanelEmitter : private RowTexts {
         });
     }
 
-    // By the first column of a panel: where its elements begin. By the round: its columns.
+    // By the first column of a panel: where its elements begin.
     void lines() {
         for (const auto* list : {&inputs_, &outputs_})
             for (const OperandRef& ref : *list) {
@@ -129,7 +129,6 @@ class PanelEmitter : private RowTexts {
                     ";");
                 out_.close(";");
             }
-        const std::string columns = join(int{layout_.columns});
         rounds();
     }
     // Which columns a cluster has in its turns. Half of those which have some of the last round
