@@ -26,6 +26,7 @@ class PanelEmitter : private RowTexts {
         open_kernel(1);
         places();
         lines();
+        rounds();
         first_panel();
         out_.open("for (", wide(), " ", own("round"), " = 0; ", own("count"), " > 0; ++",
                   own("round"), ")");
@@ -129,7 +130,6 @@ class PanelEmitter : private RowTexts {
                     ";");
                 out_.close(";");
             }
-        rounds();
     }
     // Which columns a cluster has in its turns. Half of those which have some of the last round
     // begin with them: while their blocks wait for each other the others' store.
