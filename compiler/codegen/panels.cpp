@@ -182,18 +182,23 @@ class PanelEmitter : private RowTexts {
         else
             out_.line("quern::commit_fetches();");
     }
-    // Pack `p` of a panel, the row's pack `number`, into its registers: unless it came ahead.
-    void load(const std::string& number, const std::string& p, std::string_view from,
-              std::string_view columns) {
+    // A thread's part of its pack `number`, in the panel that begins there.
+    [[nodiscard]] std::string place_of(std::string_view line, const OperandRef& ref,
+                                       const std::string& number) const {
+        return at_byte(join(own(join(line, "_", name(ref))), " + ", own("column")),
+                       join(as_signed(number), " * ", step(ref)));
+    }
+    // Pack `p` of a panel, the row's pack `number`, from where it is into its registers: unless it
+    // came ahead.
+    template <class Place> void load(const std::string& number, const std::string& p,
+                                     const Place& place, std::string_view columns) {
         out_.open("if (", p, " >= ", int{layout_.ahead}, " && ", own("column"), " < ", own(columns),
                   layout_.partial && !layout_.parks ? join(" && ", number, " < ", nest("packs"))
                                                     : "",
                   ")");
         each_held_input([&](const OperandRef& ref, int) {
-            out_.line(own("held_" + name(ref)), "[", p, "].load(",
-                      at_byte(join(own(join(from, "_", name(ref))), " + ", own("column")),
-                              join(as_signed(number), " * ", step(ref))),
-                      ", 0, ", int{layout_.lanes}, ");");
+            out_.line(own("held_" + name(ref)), "[", p, "].load(", place(ref), ", 0, ",
+                      int{layout_.lanes}, ");");
         });
         out_.close();
     }
@@ -220,7 +225,9 @@ class PanelEmitter : private RowTexts {
                       int{layout_.packs}, "; ++", own("p"), ")");
             out_.line("const ", index_, " ", own("pack"), " = ", own("p"), " * ", own("group"),
                       " + ", own("thread"), ";");
-            load(own("pack"), own("p"), "from", "count");
+            load(
+                own("pack"), own("p"),
+                [&](const OperandRef& ref) { return place_of("from", ref, own("pack")); }, "count");
             out_.close();
         }
         out_.close();
@@ -320,6 +327,8 @@ class PanelEmitter : private RowTexts {
         const std::string function = own(join(word(deed), "_", k));
         out_.open("const auto ", function, " = [&](int ", own("lane"), ")");
         row_values(k);
+        if (deed == Deed::swift)
+            out_.line(spec_.walks[k].swift_rows);
         List params;
         if (spec_.uses_position)
             params.add("const ptrdiff_t _J");
@@ -402,10 +411,41 @@ class PanelEmitter : private RowTexts {
                 out_.line("if (", own("alive"),
                           pack.present.empty() ? "" : join(" && ", pack.present), ") ",
                           own("made_" + name(ref)), "[", pack.place, "].store(",
-                          at_byte(join(own("to_" + name(ref)), " + ", own("column")),
-                                  join(as_signed(pack.number), " * ", step(ref))),
-                          ", 0, ", int{layout_.lanes}, ");");
+                          gone_to(ref, pack.place), ", 0, ", int{layout_.lanes}, ");");
             });
+    }
+
+    // Pointers that go on from pack to pack, in place of an offset for each: to where results are
+    // stored, and from where the next panel's packs come into registers.
+    [[nodiscard]] std::string goes(const OperandRef& ref) const {
+        return own(join("goes_", name(ref)));
+    }
+    [[nodiscard]] std::string way(const OperandRef& ref) const { // from one pack to the next
+        return own(join("way_", name(ref)));
+    }
+    template <class Visit> void each_going(std::size_t k, bool loads, const Visit& visit) const {
+        if (stores(k))
+            each_stored([&](const OperandRef& ref) { visit(ref, "to"); });
+        if (loads)
+            each_held_input([&](const OperandRef& ref, int) { visit(ref, "next"); });
+    }
+    void start_at(std::size_t k, bool loads, const std::string& pack) {
+        out_.open();
+        each_going(k, loads, [&](const OperandRef& ref, std::string_view line) {
+            const std::string number =
+                join("(", pack, " * ", own("group"), " + ", own("thread"), ")");
+            out_.line("auto ", goes(ref), " = ", place_of(line, ref, number), ";");
+            out_.line("const quern_int64 ", way(ref), " = static_cast<quern_int64>(", step(ref),
+                      ") * ", own("group"), ";");
+        });
+    }
+    void go_on(std::size_t k, bool loads, int packs) {
+        each_going(k, loads, [&](const OperandRef& ref, std::string_view) {
+            out_.line(goes(ref), " = ", at_byte(goes(ref), join(packs, " * ", way(ref))), ";");
+        });
+    }
+    [[nodiscard]] std::string gone_to(const OperandRef& ref, int place) const {
+        return place == 0 ? goes(ref) : at_byte(goes(ref), way(ref));
     }
 
     // The last walk joins nothing, the others do.
@@ -463,6 +503,8 @@ class PanelEmitter : private RowTexts {
             return;
         if (!std::exchange(awaited_, true))
             await_fetches();
+        if (stores(k))
+            start_at(k, false, join(int{layout_.packs}));
         out_.line("#pragma unroll 4");
         out_.open("for (", index_, " ", own("slot"), " = 0; ", own("slot"), " < ", nest("parked"),
                   "; ", own("slot"), " += 2)");
@@ -483,7 +525,11 @@ class PanelEmitter : private RowTexts {
                              place});
         }
         take_some(k, deed, packs);
+        if (stores(k))
+            go_on(k, false, 2);
         out_.close();
+        if (stores(k))
+            out_.close();
     }
     // Where elements are joined those beyond a row are passed over.
     void take_some(std::size_t k, Deed deed, const std::vector<Taken>& packs) {
@@ -500,7 +546,10 @@ class PanelEmitter : private RowTexts {
     // Those in registers, by twos; the last ones first where they are refilled, so that those which
     // are not come last.
     void held(std::size_t k, Deed deed) {
-        const bool last = is_last(k), works = !last || stores(k);
+        const bool last = is_last(k), works = !last || stores(k),
+                   loads = last && layout_.ahead < layout_.packs;
+        if (last)
+            start_at(k, loads, join(layout_.packs - 2));
         out_.line("#pragma unroll");
         out_.open("for (int ", own("pair"), " = 0; ", own("pair"), " < ", layout_.packs / 2, "; ++",
                   own("pair"), ")");
@@ -525,11 +574,16 @@ class PanelEmitter : private RowTexts {
         }
         if (works)
             take_some(k, deed, packs);
-        if (last && layout_.ahead < layout_.packs)
+        if (loads)
             for (int place = 0; place < 2; ++place)
-                load(packs[static_cast<std::size_t>(place)].number, join(own("p"), " + ", place),
-                     "next", "next_count");
+                load(
+                    packs[static_cast<std::size_t>(place)].number, join(own("p"), " + ", place),
+                    [&](const OperandRef& ref) { return gone_to(ref, place); }, "next_count");
+        if (last)
+            go_on(k, loads, -2);
         out_.close();
+        if (last)
+            out_.close();
     }
 
     // What all threads of the panel found in a walk, in own(all_...) of each.

@@ -79,6 +79,7 @@ std::vector<std::string> kernel_pieces(const KernelSpec& spec, const Signature& 
     add("quern/reduce_ops.cuh", starts_with_any(identifiers, {"quern_value"}));
     add("quern/reduce_places.cuh", starts_with_any(identifiers, {"Placed", "Candidate"}));
     add("quern/reduce_moments.cuh", starts_with_any(identifiers, {"Moments", "IntegerMoments"}));
+    add("quern/column_moments.cuh", starts_with_any(identifiers, {"ColumnMoments"}));
     add("quern/reduce_scaled.cuh", starts_with_any(identifiers, {"ScaledSum"}));
     return pieces;
 }

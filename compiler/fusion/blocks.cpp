@@ -14,12 +14,16 @@ std::string placeholders_of(const GraphStep& step) {
     return text;
 }
 
-std::string block_of(const GraphStep& step, std::string_view body) {
+std::string block_of(const GraphStep& step, std::string_view body, std::string_view by) {
     const KernelSpec& spec = step.kernel();
     std::string text = "{\n" + placeholders_of(step), after;
     for (std::size_t k = 0; k < spec.params.size(); ++k) {
         const Param& param = spec.params[k];
         const std::string_view type = row(step.signature->params[k].dtype).spelling;
+        if (k == 1 && !by.empty()) {
+            text += by;
+            continue;
+        }
         if (k < step.inputs.size()) {
             text += join(param.non_const ? "" : "const ", type, " ", param.name, " = ",
                          local(step.inputs[k]), "; ");

@@ -19,8 +19,9 @@ namespace quern {
 void add_param(std::string& list, const GraphValue& value, const std::string& name);
 
 // The names of a step: its placeholders, its inputs' values and its outputs'; then `body`; then its
-// outputs become values.
-[[nodiscard]] std::string block_of(const GraphStep& step, std::string_view body);
+// outputs become values. With `by`, the declaration of a name, in place of its second input's.
+[[nodiscard]] std::string block_of(const GraphStep& step, std::string_view body,
+                                   std::string_view by = {});
 [[nodiscard]] inline std::string block_of(const GraphStep& step) {
     return block_of(step, step.spec->operation);
 }

@@ -403,10 +403,27 @@ class RowMerger {
                 for (const int value : step.outputs) // of several that one may be left over
                     if (!needed[at(value)])
                         text += join(type_of(graph_, value), " ", local(value), ";\n");
-                text += swift && !step.spec->swift.empty() ? block_of(step, step.spec->swift)
-                                                           : block_of(step);
+                text += swift && !step.spec->swift.empty()
+                            ? block_of(step, step.spec->swift, divisor_of(step))
+                            : block_of(step);
             }
         return text;
+    }
+    // All numbers of a row are divided by one.
+    [[nodiscard]] bool divides_by_one(const GraphStep& step) const {
+        if (step.spec->swift_power.empty())
+            return false;
+        const int by = step.inputs[1];
+        return (graph_.values[at(by)].per_row || graph_.values[at(by)].scalar || by_row_[at(by)]) &&
+               graph_.values[at(by)].dtype == DType::float32;
+    }
+    // It is declared for the row, and again in a step's block.
+    [[nodiscard]] static std::string divisor(int value) { return join("fused_by", value); }
+    [[nodiscard]] std::string divisor_of(const GraphStep& step) const {
+        return divides_by_one(step)
+                   ? join("const quern::swift::Divisor& ", step.spec->params[1].name, " = ",
+                          divisor(step.inputs[1]), "; ")
+                   : "";
     }
 
     void walk(std::size_t k) {
@@ -418,8 +435,17 @@ class RowMerger {
         const bool swift = std::ranges::any_of(graph_.steps, [&](const GraphStep& step) {
             return makes(step, needed) && !step.spec->swift.empty() && step.spec->swift_steps > 0;
         });
-        if (swift)
+        if (swift) {
             walk.swift = elements(needed, true);
+            std::vector<int> divisors;
+            for (const GraphStep& step : graph_.steps)
+                if (makes(step, needed) && divides_by_one(step) &&
+                    std::ranges::find(divisors, step.inputs[1]) == divisors.end())
+                    divisors.push_back(step.inputs[1]);
+            for (const int by : divisors)
+                walk.swift_rows +=
+                    join("const quern::swift::Divisor ", divisor(by), "(", local(by), ");\n");
+        }
         if (k + 1 < merged_.spec.walks.size())
             return;
         for (const int value : stored_) {

@@ -158,4 +158,32 @@ ReductionSpec scaled_sum_spec(DType dtype) {
     return spec;
 }
 
+ReductionSpec moments_spec(DType dtype, bool deviation) {
+    const std::string_view name = row(dtype).name,
+                           part = row(dtype == DType::float64 ? dtype : DType::float32).spelling;
+    const std::string types = join("<", part, ">"), type = join("quern::ColumnMoments", types),
+                      in = join(name, " x, float64 ddof"),
+                      out = join(name, " mean, ", name, " spread"), identity = join(type, "()"),
+                      preamble = join("typedef ", row(dtype).spelling, " quern_value;"),
+                      post = join("mean = quern::convert<quern_value>(a.average()); spread = ",
+                                  "quern::convert<quern_value>(",
+                                  deviation ? "sqrt(a.variance(ddof))" : "a.variance(ddof)", ")");
+    const std::string inner = join("quern::ColumnShifted", types), map = join(inner, "(x)");
+    ReductionText text;
+    text.in_params = in;
+    text.out_params = out;
+    text.map_expr = map;
+    text.reduce_expr = "quern::combined(a, b)";
+    text.post_map_expr = post;
+    text.name = "quern_moments";
+    text.reduce_type = type;
+    text.preamble = preamble;
+    text.identity = identity;
+    ReductionSpec spec = make_reduction_spec(text);
+    spec.maps_anything = true;
+    spec.inner_type = inner;
+    spec.accumulator_bytes = 4 * (dtype == DType::float64 ? 8 : 4);
+    return spec;
+}
+
 } // namespace quern

@@ -15,4 +15,8 @@ namespace quern {
 // The largest of floats, and the sum of the exponentials of their differences from it.
 [[nodiscard]] ReductionSpec scaled_sum_spec(DType dtype);
 
+// The mean of floats and the variance about it, or the deviation: of columns that blocks hold,
+// whose parts of a column are of about the same size.
+[[nodiscard]] ReductionSpec moments_spec(DType dtype, bool deviation);
+
 } // namespace quern

@@ -23,8 +23,8 @@ struct RowWalk {
     std::string rows; // statements for each row, once its joins are known; their names stay
     std::string held; // `elements` where earlier walks kept some of them; "" where they did not
     // `elements` without branches, which takes `quern_usual` away from what it is not good for; or
-    // "".
-    std::string swift;
+    // "". It sees what `swift_rows` make, statements for each row.
+    std::string swift, swift_rows;
 };
 
 // A value of each element that the statements of walk `from` make, and `held` of later ones read.

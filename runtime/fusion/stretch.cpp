@@ -4,8 +4,8 @@
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "compiler/fusion/merge.h"
+#include "compiler/fusion/pairs.h"
 #include "compiler/fusion/passes.h"
-#include "compiler/fusion/scaled_sums.h"
 #include "runtime/array/views.h"
 #include "runtime/fusion/fused_kernel.h"
 #include "runtime/fusion/known.h"
@@ -111,18 +111,22 @@ Parts make_parts(const std::vector<StretchValue>& values, std::vector<GraphStep>
     graph.steps = std::move(steps);
     run_passes(graph);
     Parts made;
-    const auto add_whole = [&](std::optional<Stretch::Part>& part) {
-        if (on_cpu || !can_be_rows(graph))
+    const auto add_whole = [&](std::optional<Stretch::Part>& part, const FusionGraph& of) {
+        if (on_cpu || !can_be_rows(of))
             return;
-        GraphPart whole{PartKind::walks, graph, {}};
-        whole.values.resize(graph.values.size());
+        GraphPart whole{PartKind::walks, of, {}};
+        whole.values.resize(of.values.size());
         std::iota(whole.values.begin(), whole.values.end(), 0);
         part.emplace(std::move(whole), name);
     };
-    add_whole(made.whole);
-    if (auto scaled = on_cpu ? std::nullopt : with_scaled_sums(graph)) {
-        graph = std::move(*scaled);
-        add_whole(made.panels);
+    add_whole(made.whole, graph);
+    if (!on_cpu) {
+        auto scaled = with_scaled_sums(graph);
+        if (scaled)
+            graph = std::move(*scaled);
+        const auto moments = with_moments(graph);
+        if (scaled || moments)
+            add_whole(made.panels, moments ? *moments : graph);
         if (made.panels)
             made.panels->ways = RowWays::panels;
     }

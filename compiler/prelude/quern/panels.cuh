@@ -67,19 +67,40 @@ template <int columns, int lanes, class Own, class T> __device__ inline void lay
 template <int columns, int warps, int blocks, class T> __device__ inline T* panel_totals(T* room) {
     return room + (warps + (blocks > 1 ? 2 * blocks : 0)) * columns;
 }
+template <class T> __device__ inline T value_across(const T& value, unsigned int apart) {
+    return move_words(value, [=](unsigned int word) { return __shfl_xor_sync(0xffffffffu, word, apart); });
+}
+// Neighbouring threads join values, in each of them: values that are the same whichever comes first.
+template <int threads> struct AcrossThreads {
+    static const int count = threads;
+    template <class T, class Join> __device__ T operator()(T value, const Join& join) const {
+#pragma unroll
+        for (int apart = threads / 2; apart > 0; apart /= 2) value = join(value, value_across(value, apart));
+        return value;
+    }
+    template <class T> __device__ T first(const T& value) const { return value_of(value, threadIdx.x % 32 & ~(threads - 1)); }
+};
+// The parts of a column that such threads have, joined in each of them: two by two, where their type has no better way.
+template <int parts, class T, class Join, class Threads>
+__device__ inline T join_threads(const T (&mine)[parts], const Join& join, const Threads& all) {
+    T value = mine[0];
+#pragma unroll
+    for (int k = 1; k < parts; ++k) value = join(value, mine[k]);
+#pragma unroll
+    for (int apart = Threads::count / 2; apart > 0; apart /= 2) value = join(value, value_below(value, apart));
+    return all.first(value);
+}
 // Several threads a column join what its warps found, and tell the blocks.
 template <int columns, int warps> struct Joiners {
     static const int per = warps * 32 / columns;
     unsigned int column = threadIdx.x / per, part = threadIdx.x % per;
     // `count` values of the column, a row of them apart, in each of its threads.
     template <int count, class T, class Join> __device__ T join(const T* values, const Join& join) const {
-        const int step = count < per ? count : per;
-        T value = values[part % step * columns + column];
+        const int threads = count < per ? count : per, parts = count / threads;
+        T mine[parts];
 #pragma unroll
-        for (int k = step; k < count; k += step) value = join(value, values[(part % step + k) * columns + column]);
-#pragma unroll
-        for (int apart = step / 2; apart > 0; apart /= 2) value = join(value, value_below(value, apart));
-        return value_of(value, threadIdx.x % 32 - part);
+        for (int k = 0; k < parts; ++k) mine[k] = values[(part % threads + k * threads) * columns + column];
+        return join_threads(mine, join, AcrossThreads<threads>());
     }
 };
 template <int columns, int warps, int blocks, class T, class Join>

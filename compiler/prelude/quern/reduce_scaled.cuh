@@ -30,6 +30,19 @@ template <class T> __device__ inline ScaledSum<T> joined(const ScaledSum<T>& a, 
     both.sum = upper ? a.sum * scale + b.sum : a.sum + b.sum * scale;
     return both;
 }
+// Those of `each` parts a thread, and of the threads over which `fold` joins: all about the largest.
+template <int each, class T, class Join, class Fold>
+__device__ inline ScaledSum<T> join_threads(const ScaledSum<T> (&parts)[each], const Join&, const Fold& fold) {
+    ScaledSum<T> all;
+#pragma unroll
+    for (int k = 0; k < each; ++k) all.most = fmax(all.most, parts[k].most);
+    all.most = fold(all.most, [](const T& a, const T& b) { return fmax(a, b); });
+#pragma unroll
+    for (int k = 0; k < each; ++k)
+        all.sum += parts[k].most == all.most ? parts[k].sum : parts[k].sum * exp_of_short(parts[k].most - all.most);
+    all.sum = fold(all.sum, [](const T& a, const T& b) { return a + b; });
+    return all;
+}
 
 // The same where a thread looks at its values twice: for the largest one, then for the sum. Infinite ones are short of what is
 // finite by infinity.

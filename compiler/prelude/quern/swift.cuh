@@ -39,6 +39,22 @@ __device__ inline float divide(float a, float b, bool& usual) {
     usual = usual & (::fabs(quotient) >= 2.3509887e-38f) & (::fabs(a) >= 7.8886091e-31f); // 2^-125, 2^-100
     return quotient;
 }
+// What many numbers are divided by: its inverse is made once, and not again where registers are few. Quotients that are large
+// enough are of dividends that are, too.
+struct Divisor {
+    float value, inverse, least;
+    __device__ explicit Divisor(float x) : value(x), inverse(swift::inverse(x)) {
+#ifndef __QUERN_HOST__
+        asm volatile("" : "+f"(inverse));
+#endif
+        least = ::fmax(2.3509887e-38f, 7.8886091e-31f * ::fabs(inverse));
+    }
+};
+__device__ inline float divide(float a, const Divisor& b, bool& usual) {
+    const float first = a * b.inverse, quotient = ::fma(::fma(-b.value, first, a), b.inverse, first);
+    usual = usual & (::fabs(quotient) >= b.least);
+    return quotient;
+}
 // Of 1 or a negative power of two: a rounded inverse, moved by it, is the rounded quotient.
 __device__ inline bool is_power(float a) {
     const int bits = __float_as_int(a) & 0x7fffffff;

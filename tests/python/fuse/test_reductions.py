@@ -247,6 +247,52 @@ def test_infinite_ones_in_panels(dtype: str, device: quern.Device, plan_as: Any)
         np.testing.assert_allclose(found[name].get(), value, rtol=eps, atol=tiny, err_msg=name)
 
 
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_moments_in_panels(dtype: str, ddof: int, device: quern.Device, plan_as: Any) -> None:
+    """Mean and variance or deviation in one: of large means, equal values (exactly), infinite and large ones, NaN."""
+
+    def work(np: Any, x: Any) -> Any:
+        mean, var = x.mean(axis=0), x.var(axis=0, ddof=ddof)
+        return {"rest": (x - mean) / (1 + var), "mean": mean, "var": var}
+
+    def standard(np: Any, x: Any) -> Any:
+        mean = x.mean(axis=0)
+        return {"rest": (x - mean) / (1 + x.std(axis=0, ddof=ddof))}
+
+    x = np.random.default_rng(13).standard_normal((500, 8512)).astype(dtype)
+    far, equal, large = slice(0, 700), slice(1000, 1064), slice(1100, 1200)
+    x[:, far] += 2.0 ** (np.finfo(dtype).nmant / 2)
+    x[:, equal] = x[0, equal]
+    if dtype != "f2":  # half of each sign, so that no partial sum is larger
+        x[:, large] = np.finfo(dtype).max / 512 * np.where(np.arange(500) % 2, 1, -1)[:, None]
+    for k, value in enumerate((np.nan, np.inf, -np.inf)):
+        x[7 * k, 2000 + 100 * k : 2070 + 100 * k] = value
+        x[:, 3000 + k] = value
+        x[: 300 + k, 4000 + 64 * k : 4070 + 64 * k] = value
+    x[9, 5000:5010], x[400, 5005:5010] = np.inf, -np.inf
+    given = quern.asarray(x)
+    eps = 16 * np.finfo(dtype).eps
+    for function in work, standard:
+        fused = quern.fuse(lambda a, function=function: function(quern, a))
+        with plan_as(gpu_layout=True):
+            found = third_call(fused, given)
+            if dtype != "f2":
+                assert "panels of" in fused.source(given), function.__name__
+        with np.errstate(all="ignore"):
+            wanted = function(np, x.astype(np.longdouble if dtype == "f8" else "f8"))
+            wanted = {name: value.astype(dtype) for name, value in wanted.items()}
+            for name, value in function(np, x[:, large]).items():  # whose squares end the range
+                wanted[name][..., large] = value
+        for name, value in wanted.items():
+            got = found[name].get()
+            assert got.dtype == dtype
+            near = eps if name != "rest" else eps * float(np.abs(x[:, far]).max())
+            np.testing.assert_allclose(got, value, rtol=eps, atol=near, err_msg=name)
+            if name != "mean":
+                assert not got[..., equal].any(), name
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 2), -1], ids=str)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 def test_sums_of_exponentials(axis: Any, dtype: str, device: quern.Device, plan_as: Any) -> None:

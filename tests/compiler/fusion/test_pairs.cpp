@@ -1,5 +1,6 @@
-// Sums of exponentials of what is short of the largest value, in one reduction with it.
-#include "compiler/fusion/scaled_sums.h"
+// Sums of exponentials of what is short of the largest value, and means beside variances, in one
+// reduction.
+#include "compiler/fusion/pairs.h"
 #include "compiler/ops/reduction_kernel.h"
 #include "compiler/ops/ufunc_kernel.h"
 
@@ -106,6 +107,76 @@ TEST(ScaledSums, LeaveOtherDifferencesAndDtypes) {
     LogSumExp of_its_own; // by a name alone
     of_its_own.exp.spec.operation = "c = a";
     EXPECT_FALSE(with_scaled_sums(of_its_own.graph));
+}
+
+// v3 = mean(v0, v1); v4 = var(v0, v2); v5 = v3 / v4
+struct Spread {
+    Step mean, var, divide;
+    FusionGraph graph;
+    explicit Spread(DType dtype = DType::float32, Reduction spread = Reduction::var)
+        : mean(with_scalar(Reduction::mean, dtype, DType::int64)),
+          var(with_scalar(spread, dtype, DType::float64)), divide(ufunc(Ufunc::divide, 2, dtype)) {
+        const GraphValue row{.dtype = dtype, .per_row = true};
+        graph.values = {{.dtype = dtype, .given = true},
+                        {.dtype = DType::int64, .given = true, .scalar = true},
+                        {.dtype = DType::float64, .given = true, .scalar = true},
+                        row,
+                        row,
+                        row};
+        graph.values[5].wanted = true;
+        graph.steps = {reduction(mean, {0, 1}, 3), reduction(var, {0, 2}, 4),
+                       LogSumExp::elements(divide, {3, 4}, 5, true)};
+    }
+    static Step with_scalar(Reduction op, DType dtype, DType scalar, bool has_where = false) {
+        const ReductionTyping types = type_reduction(op, dtype, {}, true, Meeting::any);
+        Step made{{}, reduction_spec(op, types, has_where, false), {}};
+        std::vector<ArgType> arguments{{ArgType::Kind::array, dtype, 1, nullptr}};
+        if (has_where)
+            arguments.push_back({ArgType::Kind::array, DType::boolean, 1, nullptr});
+        arguments.push_back({ArgType::Kind::scalar, scalar, 0, nullptr});
+        made.signature = resolve(made.reduction, arguments);
+        return made;
+    }
+    static GraphStep reduction(const Step& of, std::vector<int> inputs, int output) {
+        return {nullptr, &of.signature, std::move(inputs), {no_value}, {output},
+                0,       true,          &of.reduction};
+    }
+};
+
+TEST(Moments, TakeThePlaceOfBothReductions) {
+    for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64})
+        for (const Reduction op : {Reduction::var, Reduction::std})
+            for (const bool turned : {false, true}) {
+                Spread given(dtype, op);
+                if (turned)
+                    std::swap(given.graph.steps[0], given.graph.steps[1]);
+                const auto made = with_moments(given.graph);
+                ASSERT_TRUE(made);
+                EXPECT_EQ(complaint_about(*made), "");
+                ASSERT_EQ(made->steps.size(), 2u);
+                const GraphStep& both = made->steps[0];
+                EXPECT_EQ(both.kernel().name, "quern_moments");
+                EXPECT_EQ(both.inputs, (std::vector{0, 2}));
+                EXPECT_EQ(both.outputs, (std::vector{3, 4}));
+                EXPECT_EQ(both.reduction->post_map_expr.find("sqrt") != std::string::npos,
+                          op == Reduction::std);
+            }
+}
+
+TEST(Moments, LeaveOthers) {
+    EXPECT_FALSE(with_moments(Spread(DType::int32).graph));
+    EXPECT_FALSE(with_moments(Spread(DType::complex64).graph));
+    EXPECT_FALSE(with_moments(Spread(DType::float32, Reduction::nanvar).graph));
+    EXPECT_FALSE(with_moments(LogSumExp().graph));
+    Spread of_another; // mean of another array
+    of_another.graph.values.push_back(of_another.graph.values[0]);
+    of_another.graph.steps[0].inputs[0] = 6;
+    EXPECT_FALSE(with_moments(of_another.graph));
+    Spread masked;
+    masked.mean = Spread::with_scalar(Reduction::mean, DType::float32, DType::int64, true);
+    masked.graph.values.push_back({.dtype = DType::boolean, .given = true});
+    masked.graph.steps[0] = Spread::reduction(masked.mean, {0, 6, 1}, 3);
+    EXPECT_FALSE(with_moments(masked.graph));
 }
 
 } // namespace
