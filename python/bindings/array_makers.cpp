@@ -6,6 +6,7 @@
 #include "python/bindings/bind_error.h"
 #include "python/bindings/bind_scalar.h"
 #include "python/bindings/bind_stream.h"
+#include "python/bindings/fast_call.h"
 #include "python/bindings/subclass.h"
 #include "runtime/array/views.h"
 #include "runtime/kernel/fill.h"
@@ -248,41 +249,39 @@ py::object from_buffer(const py::object& buffer, const py::object& dtype, py::ss
     return make_array(host, wanted_of(py::none(), py::none(), py::none(), 0, device));
 }
 
-PyObject* frombuffer_of_any = nullptr; // the call of every form; set once, when the module is made
-
-// The calls without keywords, counts and offsets take as long as NumPy's only past pybind's
-// dispatch.
-PyObject* frombuffer(PyObject*, PyObject* const* arguments, Py_ssize_t count,
-                     PyObject* names) noexcept {
-    if (names != nullptr || (count != 1 && count != 2))
-        return PyObject_Vectorcall(frombuffer_of_any, arguments, static_cast<std::size_t>(count),
-                                   names);
+PyObject* frombuffer(PyObject*, PyObject* const* values, Py_ssize_t positional,
+                     PyObject* keywords) noexcept {
+    static constexpr std::array names{"buffer", "dtype", "count", "offset", "device"};
     return guarded(
         [&] {
-            const auto argument = [&](Py_ssize_t k) {
-                return py::reinterpret_borrow<py::object>(k < count ? arguments[k] : Py_None);
+            std::array<PyObject*, names.size()> given{nullptr, Py_None, nullptr, nullptr, Py_None};
+            read_arguments("frombuffer", names, 4,
+                           {values, static_cast<std::size_t>(positional), keywords}, given);
+            if (given[0] == nullptr)
+                throw TypeError("frombuffer() missing required argument 'buffer' (pos 1)");
+            const auto object = [&](std::size_t k) {
+                return py::reinterpret_borrow<py::object>(given[k]);
             };
-            return from_buffer(argument(0), argument(1), -1, 0, py::none()).release().ptr();
+            const auto number = [&](std::size_t k, py::ssize_t otherwise) {
+                return given[k] == nullptr ? otherwise : to_int(given[k], names[k]);
+            };
+            return from_buffer(object(0), object(1), number(2, -1), number(3, 0), object(4))
+                .release()
+                .ptr();
         },
         static_cast<PyObject*>(nullptr));
 }
 
 void add_frombuffer(py::module_& m) {
-    m.def("frombuffer", &from_buffer, py::arg("buffer"), py::arg("dtype") = py::none(),
-          py::arg("count") = -1, py::arg("offset") = 0, py::kw_only(),
-          py::arg("device") = py::none(),
-          "A 1-D array over the memory of a buffer, read-only where that is; on a GPU, or of "
-          "unaligned values, a copy.\n\n"
-          "`dtype` is float64 unless told; `count` elements, -1: all, from byte `offset` on.\n"
-          "Raises: TypeError for what is no buffer; ValueError for sizes that do not fit.\n"
-          "Source: NumPy, `numpy.frombuffer`.");
-    frombuffer_of_any = py::object(m.attr("frombuffer")).release().ptr();
-    static const auto text = py::cast<std::string>(m.attr("frombuffer").attr("__doc__"));
-    static PyMethodDef definition{
-        "frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(frombuffer)),
-        METH_FASTCALL | METH_KEYWORDS, text.c_str()};
-    m.attr("frombuffer") =
-        made_object(PyCFunction_NewEx(&definition, m.ptr(), py::object(m.attr("__name__")).ptr()));
+    static PyMethodDef entry = fast_entry(
+        "frombuffer", &frombuffer,
+        "frombuffer(buffer, dtype=None, count=-1, offset=0, *, device=None)\n--\n\n"
+        "A 1-D array over the memory of a buffer, read-only where that is; on a GPU, or of "
+        "unaligned values, a copy.\n\n"
+        "`dtype` is float64 unless told; `count` elements, -1: all, from byte `offset` on.\n"
+        "Raises: TypeError for what is no buffer; ValueError for sizes that do not fit.\n"
+        "Source: NumPy, `numpy.frombuffer`.");
+    define_fast(m, entry);
 }
 
 void add_conversions(py::module_& m) {

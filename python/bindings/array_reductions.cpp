@@ -5,6 +5,7 @@
 #include "python/bindings/bind_call.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_error.h"
+#include "python/bindings/fast_call.h"
 #include "python/bindings/reduce_options.h"
 
 #include <pybind11/stl.h>
@@ -78,32 +79,16 @@ constexpr std::array methods{
 using GivenOptions = std::array<PyObject*, option_names.size()>;
 
 // What a call gives, by option; nullptr where it gives none.
-GivenOptions read_options(const Method& method, PyObject* const* arguments, std::size_t count,
-                          PyObject* names) {
-    const std::string_view name = row(method.op).name;
-    if (count > method.positional)
-        throw TypeError(join(name, "() takes at most ", method.positional,
-                             " positional arguments but ", count, " were given"));
-    GivenOptions given{};
-    for (std::size_t k = 0; k < count; ++k)
-        given[static_cast<std::size_t>(method.options[k])] = arguments[k];
-    const std::size_t keywords =
-        names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names));
-    for (std::size_t k = 0; k < keywords; ++k) {
-        PyObject* keyword = PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k));
-        const auto option = std::ranges::find_if(method.options, [&](Option each) {
-            return PyUnicode_CompareWithASCIIString(
-                       keyword, option_names[static_cast<std::size_t>(each)]) == 0;
-        });
-        if (option == method.options.end())
-            throw TypeError(join(name, "() got an unexpected keyword argument '",
-                                 py::cast<std::string>(keyword), "'"));
-        PyObject*& value = given[static_cast<std::size_t>(*option)];
-        if (value != nullptr)
-            throw TypeError(join(name, "() got multiple values for argument '",
-                                 option_names[static_cast<std::size_t>(*option)], "'"));
-        value = arguments[count + k];
-    }
+GivenOptions read_options(const Method& method, const FastArguments& made) {
+    std::array<const char*, option_names.size()> taken{};
+    GivenOptions values{}, given{};
+    const std::size_t options = method.options.size();
+    for (std::size_t k = 0; k < options; ++k)
+        taken[k] = option_names[static_cast<std::size_t>(method.options[k])];
+    read_arguments(row(method.op).name, std::span(taken).first(options), method.positional, made,
+                   std::span(values).first(options));
+    for (std::size_t k = 0; k < options; ++k)
+        given[static_cast<std::size_t>(method.options[k])] = values[k];
     return given;
 }
 
@@ -146,7 +131,7 @@ template <std::size_t which> PyObject* method(PyObject* self, PyObject* const* a
     return guarded(
         [&] {
             const GivenOptions given =
-                read_options(methods[which], arguments, static_cast<std::size_t>(count), names);
+                read_options(methods[which], {arguments, static_cast<std::size_t>(count), names});
             return call(methods[which], self, given).release().ptr();
         },
         static_cast<PyObject*>(nullptr));
@@ -170,13 +155,10 @@ std::string document(const Method& method) {
 template <std::size_t... which>
 void attach_methods(py::handle type, std::index_sequence<which...>) {
     static const std::array documents{document(methods[which])...};
-    static std::array definitions{
-        PyMethodDef{row(methods[which].op).name.data(),
-                    reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(method<which>)),
-                    METH_FASTCALL | METH_KEYWORDS, documents[which].c_str()}...};
-    for (PyMethodDef& definition : definitions)
-        type.attr(definition.ml_name) = py::reinterpret_steal<py::object>(
-            PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &definition));
+    static std::array entries{fast_entry(row(methods[which].op).name.data(), &method<which>,
+                                         documents[which].c_str())...};
+    for (PyMethodDef& entry : entries)
+        attach_fast(type, entry);
 }
 
 } // namespace

@@ -2,12 +2,16 @@
 #include "compiler/base/error.h"
 #include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
+#include "python/bindings/bind_error.h"
+#include "python/bindings/fast_call.h"
 #include "python/bindings/subclass.h"
 #include "runtime/array/views.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace py = pybind11;
@@ -39,16 +43,15 @@ Array squeezed(const Array& array, const py::object& axis) {
 }
 
 // A reshape is a view where it can be and else a copy, whose base is nobody.
-py::object reshaped(const Self& self, const py::object& shape, const py::object& order_name,
-                    const py::object& copy) {
+py::object reshaped(const Self& self, const Dims& shape, py::handle order_name, py::handle copy) {
     const Array& array = self.array();
     char order = to_order(order_name, 'C');
     if (order == 'K')
         throw ValueError("order 'K' is not permitted for reshaping");
     if (order == 'A')
         order = array.f_contiguous() && !array.c_contiguous() ? 'F' : 'C';
-    const Dims extents = infer_shape(array.size(), to_dims(shape));
-    const std::optional<bool> copied = to_copy_rule(copy);
+    const Dims extents = infer_shape(array.size(), shape);
+    const std::optional<bool> copied = to_copy_rule(py::reinterpret_borrow<py::object>(copy));
     std::optional<Array> view;
     if (!copied.value_or(false))
         view = reshape_view(array, extents, order == 'F' ? Order::f : Order::c);
@@ -57,6 +60,26 @@ py::object reshaped(const Self& self, const py::object& shape, const py::object&
     if (copied && !*copied)
         throw ValueError("Unable to avoid creating a copy while reshaping.");
     return py::cast(reshape(array, extents, order));
+}
+
+// reshape(2, 3), reshape((2, 3)) and reshape(shape=(2, 3)) are the same.
+PyObject* reshape_method(PyObject* object, PyObject* const* values, Py_ssize_t positional,
+                         PyObject* keywords) noexcept {
+    static constexpr std::array names{"shape", "order", "copy"};
+    return guarded(
+        [&] {
+            std::array<PyObject*, names.size()> given{nullptr, Py_None, Py_None};
+            read_arguments("reshape", names, 0, {values + positional, 0, keywords}, given);
+            Dims shape;
+            if (given[0] != nullptr && positional > 0)
+                throw TypeError("reshape() got its shape twice, by position and by name");
+            if (given[0] != nullptr || positional == 1)
+                shape = to_dims(given[0] != nullptr ? given[0] : values[0]);
+            else
+                shape = to_dims(std::span(values, static_cast<std::size_t>(positional)), "shape");
+            return reshaped(Self{object}, shape, given[1], given[2]).release().ptr();
+        },
+        static_cast<PyObject*>(nullptr));
 }
 
 // Axes from the outermost to the innermost as NumPy walks an array in the order 'K': by their
@@ -121,23 +144,12 @@ py::object viewed(const Self& self, const py::object& dtype, const py::object& t
 }
 
 void attach_shapes(py::handle type) {
-    attach(
-        type, "reshape",
-        [](const Self& self, const py::args& shape, const py::kwargs& options) {
-            py::object order = py::none(), copy = py::none();
-            py::object wanted = unpack(shape);
-            for (const auto& [key, value] : options) {
-                const auto name = key.cast<std::string>();
-                py::object& place = name == "order" ? order : name == "copy" ? copy : wanted;
-                if (name != "order" && name != "copy" && name != "shape")
-                    throw TypeError("reshape() got an unexpected keyword argument '" + name + "'");
-                place = py::reinterpret_borrow<py::object>(value);
-            }
-            return reshaped(self, wanted, order, copy);
-        },
-        "reshape(*shape, order='C', copy=None)\n\nThe same elements in another shape; one extent "
-        "may be -1.\n"
-        "A view where the layout allows it, else a copy.");
+    static PyMethodDef entry =
+        fast_entry("reshape", &reshape_method,
+                   "reshape($self, /, *shape, order='C', copy=None)\n--\n\n"
+                   "The same elements in another shape; one extent may be -1.\n"
+                   "A view where the layout allows it, else a copy.");
+    attach_fast(type, entry);
     attach(
         type, "ravel",
         [](const Self& self, const py::object& order) { return ravelled(self, order, false); },

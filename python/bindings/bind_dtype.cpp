@@ -191,13 +191,21 @@ Dims to_dims(py::handle object, const char* what) {
                              Py_TYPE(object.ptr())->tp_name,
                              object.is_none() ? ". Use () for no axes" : ""));
     }
-    const auto sequence = py::reinterpret_borrow<py::sequence>(object);
-    if (sequence.size() > max_ndim)
+    const auto items = py::reinterpret_steal<py::object>(PySequence_Tuple(object.ptr()));
+    if (!items)
+        throw py::error_already_set();
+    return to_dims(std::span(reinterpret_cast<PyTupleObject*>(items.ptr())->ob_item,
+                             static_cast<std::size_t>(PyTuple_GET_SIZE(items.ptr()))),
+                   what);
+}
+
+Dims to_dims(std::span<PyObject* const> ints, const char* what) {
+    if (ints.size() > max_ndim)
         throw ValueError(join("maximum supported dimension for an ndarray is ", max_ndim,
-                              ", found ", sequence.size()));
-    Dims dims(sequence.size());
-    for (std::size_t k = 0; k < sequence.size(); ++k)
-        dims[static_cast<int>(k)] = to_int(py::object(sequence[k]), what);
+                              ", found ", ints.size()));
+    Dims dims(ints.size());
+    for (std::size_t k = 0; k < ints.size(); ++k)
+        dims[static_cast<int>(k)] = to_int(ints[k], what);
     return dims;
 }
 

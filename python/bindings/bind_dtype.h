@@ -7,6 +7,7 @@
 #include <pybind11/numpy.h>
 
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace quern::python {
@@ -27,6 +28,7 @@ namespace quern::python {
 
 // An int or a sequence of ints; `what` names it in the message ("shape").
 [[nodiscard]] Dims to_dims(pybind11::handle object, const char* what = "shape");
+[[nodiscard]] Dims to_dims(std::span<PyObject* const> ints, const char* what);
 [[nodiscard]] PyObject* dims_tuple(const Dims& dims) noexcept; // a new reference
 [[nodiscard]] std::int64_t to_int(pybind11::handle object, const char* what);
 // axis=: an int or a tuple of ints, appended to `axes`; false for None, which is all axes.
