@@ -217,8 +217,8 @@ void PanelPacks::start_at(bool stores, bool loads, const std::string& pack) {
     each_going(stores, loads, [&](const OperandRef& ref, std::string_view line) {
         const std::string number = join("(", pack, " * ", own("group"), " + ", own("thread"), ")");
         out_.line("auto ", goes(ref), " = ", place_of(line, ref, number), ";");
-        out_.line("const quern_int64 ", way(ref), " = static_cast<quern_int64>(", step(ref), ") * ",
-                  own("group"), ";");
+        out_.line("const ", signed_, " ", way(ref), " = ", step(ref), " * ",
+                  as_signed(own("group")), ";");
     });
 }
 
