@@ -1,4 +1,5 @@
-"""One function of the corpus under NumPy and under quern: results, arguments afterwards, and what shares memory."""
+"""One function of the corpus under NumPy and under quern: results, arguments afterwards, and what shares memory. And
+how a fused function is called that has been called before."""
 
 from __future__ import annotations
 
@@ -34,6 +35,13 @@ def check(
         for kind in ("result", "args", "wholes"):
             agree(getattr(ours, kind), getattr(theirs, kind), getattr(wider, kind), run, kind)
         assert shared(ours, quern) == shared(theirs, np)
+
+
+def third_call(fused: Any, *args: Any) -> Any:
+    """What a fused function gives that has been called before, when nothing of it runs by itself."""
+    for _ in range(2):
+        fused(*[arg.copy(order="K") for arg in args])
+    return fused(*args)
 
 
 def made(run: Run, function: Callable[..., Any]) -> Any:
