@@ -2,6 +2,7 @@
 #include "compiler/host/leading_image.h"
 #include "compiler/host/background.h"
 #include "compiler/host/precompiled.h"
+#include "compiler/host/prelude_image.h"
 #include "compiler/host/search.h"
 #include "compiler/host/session.h"
 #include "compiler/host/write_image.h"
@@ -37,29 +38,6 @@ std::string key_of(const FrontEndInput& input, const std::string& text) {
     for (const auto& folder : input.toolkit_folders)
         key += "in " + folder + "\n";
     return key;
-}
-
-bool build(const FrontEndInput& input, const std::string& text, std::string_view precompiled,
-           ImageRecord& record) {
-    auto search = open_search(input, precompiled, Cpu{"x86-64", {}});
-    add_file(*search.memory, leading_path, text);
-    search.words.insert(search.words.end(), {"-include-pch", precompiled_path, "-emit-pch",
-                                             "-fpch-instantiate-templates", "-w", leading_path});
-    std::string log; // the text itself will be told
-    Session session(log);
-    if (!session.open(search.words, search.files) || !write_image(*session.instance, record.image))
-        return false;
-    const auto& sources = session.instance->getSourceManager();
-    for (auto at = sources.fileinfo_begin(); at != sources.fileinfo_end(); ++at) {
-        const auto name = at->first.getName();
-        const auto contents = at->second->getBufferDataIfLoaded();
-        if (contents && !search.memory->exists(name))
-            record.files.push_back({name.str(), hash_of(*contents)});
-    }
-    for (const auto& word : session.instance->getPreprocessor().getIdentifierTable())
-        record.words.push_back(hash_of(word.getKey()));
-    std::ranges::sort(record.words);
-    return true;
 }
 
 // What a file looked like when its contents were found right.
@@ -162,7 +140,8 @@ struct Order {
                                   .cpu = nullptr};
         slot->fails = true; // also when Clang crashes
         ImageRecord record;
-        if (!build(input, text, precompiled, record))
+        std::string log; // the text itself will be told
+        if (!build_leading_image(input, text, precompiled, record, log))
             return;
         slot->fails = false;
         if (store) {
@@ -201,13 +180,36 @@ void look_in_store(const quern_cc_store& store, const std::string& key, const st
 
 } // namespace
 
-std::shared_ptr<const LeadingImage> find_leading_image(const FrontEndInput& input,
+bool build_leading_image(const FrontEndInput& input, const std::string& text,
+                         std::string_view precompiled, ImageRecord& record, std::string& log) {
+    auto search = open_search(input, precompiled, Cpu{"x86-64", {}});
+    add_file(*search.memory, leading_path, text);
+    search.words.insert(search.words.end(), {"-include-pch", precompiled_path, "-emit-pch",
+                                             "-fpch-instantiate-templates", "-w", leading_path});
+    if (input.toolkit_folders.empty())
+        parse_whole_templates(search.words);
+    Session session(log);
+    if (!session.open(search.words, search.files) || !write_image(*session.instance, record.image))
+        return false;
+    const auto& sources = session.instance->getSourceManager();
+    for (auto at = sources.fileinfo_begin(); at != sources.fileinfo_end(); ++at) {
+        const auto name = at->first.getName();
+        const auto contents = at->second->getBufferDataIfLoaded();
+        if (contents && !search.memory->exists(name))
+            record.files.push_back({name.str(), hash_of(*contents)});
+    }
+    for (const auto& word : session.instance->getPreprocessor().getIdentifierTable())
+        record.words.push_back(hash_of(word.getKey()));
+    std::ranges::sort(record.words);
+    return true;
+}
+
+namespace {
+
+std::shared_ptr<const LeadingImage> find_toolkit_image(const FrontEndInput& input,
                                                        const Leading& leading,
                                                        std::string_view precompiled) {
-    auto macros = leading.macros;
-    if (!input.use_images || leading.includes.empty() || input.toolkit_folders.empty() ||
-        !input.options->folders.empty() || input.options->default_device ||
-        !read_macros(input.options->preamble, macros) || !has_toolkit_header(input, leading))
+    if (input.toolkit_folders.empty() || !has_toolkit_header(input, leading))
         return nullptr;
     std::string text;
     for (const auto& written : leading.includes)
@@ -219,14 +221,27 @@ std::shared_ptr<const LeadingImage> find_leading_image(const FrontEndInput& inpu
         look_in_store(*input.store, key, text, *slot);
         image = slot->current();
     }
-    if (!image) {
-        if (!slot->fails)
-            begin_image(input, precompiled, {.slot = slot, .key = key, .text = text});
+    if (!image && !slot->fails)
+        begin_image(input, precompiled, {.slot = slot, .key = key, .text = text});
+    return image;
+}
+
+} // namespace
+
+std::shared_ptr<const LeadingImage> find_leading_image(const FrontEndInput& input,
+                                                       const Leading& leading,
+                                                       std::string_view precompiled) {
+    auto macros = leading.macros;
+    if (!input.use_images || leading.includes.empty() || !input.options->folders.empty() ||
+        input.options->default_device || !read_macros(input.options->preamble, macros))
         return nullptr;
-    }
-    for (const auto& macro : macros)
-        if (std::ranges::binary_search(image->record.words, hash_of(macro)))
-            return nullptr;
+    auto image = find_prelude_image(input, leading);
+    if (!image)
+        image = find_toolkit_image(input, leading, precompiled);
+    if (image)
+        for (const auto& macro : macros)
+            if (std::ranges::binary_search(image->record.words, hash_of(macro)))
+                return nullptr;
     return image;
 }
 

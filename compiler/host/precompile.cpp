@@ -1,6 +1,7 @@
 // The built-in headers, precompiled: shipped inside the library for the usual language standards,
 // made on first use for the others.
 #include "compiler/host/precompiled.h"
+#include "compiler/host/prelude_image.h"
 #include "compiler/host/session.h"
 #include "compiler/host/write_image.h"
 #include <llvm/Support/CrashRecoveryContext.h>
@@ -19,6 +20,7 @@ bool precompile(std::string_view name, std::string& image, std::string& log) {
     if (all)
         name.remove_suffix(with_short_floats.size());
     auto words = base_arguments(std::string(name), Cpu{"x86-64", {}});
+    parse_whole_templates(words);
     words.emplace_back("-emit-pch");
     words.emplace_back(all ? "/quern/builtins_short.cuh" : "/quern/builtins.cuh");
     if (!session.open(words, make_files()))
@@ -31,14 +33,15 @@ bool precompile(std::string_view name, std::string& image, std::string& log) {
 // A guess by the text: where a folder's file is the one to include them, they are read anew, which
 // takes longer and gives the same. So are they when operators or conversions are to be left out.
 std::string image_name(const FrontEndInput& input) {
+    const bool prelude = are_the_prelude(input.headers); // which includes none of these
     const auto has_any = [&](std::initializer_list<const char*> words) {
         const auto in = [&](std::string_view text) {
             return std::any_of(words.begin(), words.end(),
                                [&](const char* word) { return text.find(word) != text.npos; });
         };
         return in(input.main.text) || in(input.options->preamble) ||
-               std::any_of(input.headers.begin(), input.headers.end(),
-                           [&](const SourceFile& file) { return in(file.text); });
+               (!prelude && std::any_of(input.headers.begin(), input.headers.end(),
+                                        [&](const SourceFile& file) { return in(file.text); }));
     };
     const bool found = has_any({"<cuda_fp16.h", "\"cuda_fp16.h", "<cuda_bf16.h", "\"cuda_bf16.h",
                                 // libraries that ask for both

@@ -38,11 +38,15 @@ void place_variables(clang::ASTContext& ast, clang::Decl* decl) {
 
 } // namespace
 
+constexpr const char* delayed = "-fdelayed-template-parsing";
+
 void add_tolerant_words(std::vector<std::string>& words) {
     words.insert(words.end(),
-                 {"-fdelayed-template-parsing", // what is never instantiated is never looked at
+                 {delayed, // what is never instantiated is never looked at
                   "-Wno-c++11-narrowing", "-Wno-error=enum-constexpr-conversion"});
 }
+
+void parse_whole_templates(std::vector<std::string>& words) { std::erase(words, delayed); }
 
 void tolerate(clang::DiagnosticsEngine& diagnostics) {
     for (const unsigned number : tolerated)

@@ -9,6 +9,9 @@
 namespace quern::host {
 
 void add_tolerant_words(std::vector<std::string>& words); // arguments for Clang
+// For headers of ours alone. Templates that are parsed when they are wanted are all read back from
+// an image as soon as one of them is: half of what it took to read a small kernel.
+void parse_whole_templates(std::vector<std::string>& words);
 void tolerate(clang::DiagnosticsEngine& diagnostics);     // errors that are none
 
 // -default-device: a variable of a namespace that says nothing of its place lies on the device.
