@@ -8,7 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/host_abi.h"
 #include "compiler/base/settings.h"
-#include "compiler/compile_error.h"
+#include "compiler/compilation.h"
 #include "compiler/compile_parts.h"
 #include "compiler/prelude/prelude.h"
 
@@ -33,6 +33,20 @@ std::vector<std::string> effective_options(const std::vector<std::string>& given
     return options;
 }
 
+CacheKey key_of(const Backend& backend, const CompileRequest& request) {
+    CacheKey key;
+    key.name = request.name;
+    key.source = request.source;
+    key.headers = request.headers;
+    key.included = read_included(request);
+    key.options = request.options;
+    key.name_expressions = request.name_expressions;
+    key.backend = backend.identity();
+    key.arch = request.arch;
+    key.format = host_abi_version;
+    return key;
+}
+
 } // namespace
 
 const std::vector<SourceFile>& prelude_headers() {
@@ -46,16 +60,7 @@ const std::vector<SourceFile>& prelude_headers() {
 }
 
 Binary find_or_compile(const Backend& backend, const CompileRequest& request, bool& compiled) {
-    CacheKey key;
-    key.name = request.name;
-    key.source = request.source;
-    key.headers = request.headers;
-    key.included = read_included(request);
-    key.options = request.options;
-    key.name_expressions = request.name_expressions;
-    key.backend = backend.identity();
-    key.arch = request.arch;
-    key.format = host_abi_version;
+    const CacheKey key = key_of(backend, request);
     return process_cache().find_or_compile(key, [&] {
         compiled = true;
         const auto start = std::chrono::steady_clock::now();
@@ -97,57 +102,66 @@ Cache& process_cache() {
 
 void preload_gpu_toolchain() noexcept { preload_nvrtc(); }
 
-namespace {
+CompileRequest Compilation::request() const {
+    CompileRequest request;
+    request.name = spec_.name;
+    request.source = source_;
+    request.headers = prelude_headers();
+    request.options = effective_options(spec_.options);
+    request.arch = arch_;
+    return request;
+}
 
-CompiledKernel compile_generated(const KernelSpec& spec, const LabelledTexts& texts,
-                                 std::string source, const Arch& arch) {
+bool Compilation::is_on_disk() const {
+    return process_cache().find(key_of(backend_for(arch_.target), request())).has_value();
+}
+
+CompiledKernel Compilation::run() const {
     CompiledKernel made;
-    made.symbol = spec.name;
-    made.source = std::move(source);
+    made.symbol = spec_.name;
+    made.source = source_;
     if (settings().show_source)
         std::fprintf(stderr, "%s\n", made.source.c_str());
-
-    const Backend& backend = backend_for(arch.target);
-    CompileRequest request;
-    request.name = spec.name;
-    request.source = made.source;
-    request.headers = prelude_headers();
-    request.options = effective_options(spec.options);
-    request.arch = arch;
-
+    const Backend& backend = backend_for(arch_.target);
     bool compiled = false;
     try {
-        made.binary = find_or_compile(backend, request, compiled);
+        made.binary = find_or_compile(backend, request(), compiled);
     } catch (const CompileError& error) {
-        throw CompileError(tell_compile_error(spec, texts, made.source, error.log(),
-                                              backend.identity(), arch.name),
-                           spec.name, made.source, error.log());
+        throw CompileError(tell_compile_error(spec_, texts_, made.source, error.log(),
+                                              backend.identity(), arch_.name),
+                           spec_.name, made.source, error.log());
     }
     return made;
 }
 
-} // namespace
+Compilation begin_elementwise(const ElementwiseSpec& spec, const Signature& signature,
+                              const ElementwiseVariant& variant, const Arch& arch) {
+    return {spec, labelled_texts(spec), emit_elementwise(spec, signature, variant), arch};
+}
+
+Compilation begin_reduction(const ReductionSpec& spec, const Signature& signature,
+                            const ReductionVariant& variant, const Arch& arch) {
+    return {spec, labelled_texts(spec), emit_reduction(spec, signature, variant), arch};
+}
 
 CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature& signature,
                                    const ElementwiseVariant& variant, const Arch& arch) {
-    return compile_generated(spec, labelled_texts(spec), emit_elementwise(spec, signature, variant),
-                             arch);
+    return begin_elementwise(spec, signature, variant, arch).run();
 }
 
 CompiledKernel compile_reduction(const ReductionSpec& spec, const Signature& signature,
                                  const ReductionVariant& variant, const Arch& arch) {
-    return compile_generated(spec, labelled_texts(spec), emit_reduction(spec, signature, variant),
-                             arch);
+    return begin_reduction(spec, signature, variant, arch).run();
 }
 
 CompiledKernel compile_scan(const ReductionSpec& spec, const Signature& signature,
                             const ScanVariant& variant, const Arch& arch) {
-    return compile_generated(spec, labelled_texts(spec), emit_scan(spec, signature, variant), arch);
+    return Compilation(spec, labelled_texts(spec), emit_scan(spec, signature, variant), arch).run();
 }
 
 CompiledKernel compile_rows(const RowSpec& spec, const Signature& signature,
                             const RowLayout& layout, const Arch& arch) {
-    return compile_generated(spec, {}, emit_rows(spec, signature, layout), arch);
+    return Compilation(spec, {}, emit_rows(spec, signature, layout), arch).run();
 }
 
 } // namespace quern

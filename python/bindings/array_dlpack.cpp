@@ -6,6 +6,7 @@
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/dlpack_abi.h"
+#include "runtime/kernel/ahead.h"
 
 #include <memory>
 #include <vector>
@@ -97,6 +98,7 @@ void order_for_consumer(const Array& array, const py::object& stream) {
     if (device.is_cpu()) {
         if (!stream.is_none() && stream.cast<long long>() != -1)
             throw ValueError("__dlpack__(): an array on the CPU takes no stream");
+        stop_going_ahead();
         return wait_for_writes(array);
     }
     const long long number = stream.is_none() ? 1 : stream.cast<long long>();
@@ -189,8 +191,11 @@ template <class Managed> Array imported(Managed* managed, bool writable) {
     if (size > 0 && address % static_cast<std::uint64_t>(bytes) != 0)
         throw py::buffer_error(join("from_dlpack(): the elements are not aligned to ", bytes,
                                     " bytes: make a copy first"));
-    BufferPtr buffer(new ForeignBuffer(find_place(tensor.device), address,
-                                       static_cast<std::size_t>(size * bytes), [owner] {}));
+    Device& place = find_place(tensor.device);
+    if (place.is_cpu())
+        stop_going_ahead();
+    BufferPtr buffer(
+        new ForeignBuffer(place, address, static_cast<std::size_t>(size * bytes), [owner] {}));
     return Array(std::move(buffer), address, dtype, std::move(shape), std::move(strides), writable);
 }
 

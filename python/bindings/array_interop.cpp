@@ -10,6 +10,7 @@
 #include "runtime/array/views.h"
 #include "runtime/device/faults.h"
 #include "runtime/driver/check.h"
+#include "runtime/kernel/ahead.h"
 
 #include <memory>
 #include <vector>
@@ -50,6 +51,8 @@ BufferPtr keep_alive(Device& device, std::uint64_t address, std::size_t bytes, P
         Py_DECREF(owner);
         PyGILState_Release(state);
     };
+    if (device.is_cpu())
+        stop_going_ahead();
     return BufferPtr(new ForeignBuffer(device, address, bytes, release));
 }
 
@@ -169,6 +172,7 @@ py::dict cpu_interface(const Array& array) {
     if (array.dtype() ==
         DType::bfloat16) // NumPy would read '<V2' as raw bytes; __array__ gives it its dtype
         throw py::attribute_error("bfloat16 has no __array_interface__");
+    stop_going_ahead();
     wait_for_writes(array);
     py::dict interface = interface_of(array);
     interface["descr"] = py::list(interface["descr"]);
@@ -180,6 +184,7 @@ py::object as_numpy(const Self& self, const py::object& dtype, const py::object&
         throw TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` "
                         "to construct a "
                         "NumPy array explicitly.");
+    stop_going_ahead();
     wait_for_writes(self.array());
     const py::array view = host_view(self.array(), self.object);
     if (!self.array().writable())
@@ -247,6 +252,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
                 PyErr_SetString(PyExc_BufferError, why);
                 return -1;
             }
+            stop_going_ahead();
             wait_for_writes(array);
             const auto ndim = static_cast<std::size_t>(array.ndim());
             auto numbers = std::make_unique<Py_ssize_t[]>(2 * ndim + 1);

@@ -6,6 +6,7 @@
 #include "python/bindings/bind_stream.h"
 #include "python/bindings/subclass.h"
 #include "runtime/array/views.h"
+#include "runtime/kernel/ahead.h"
 
 #include <algorithm>
 #include <array>
@@ -290,6 +291,8 @@ void add_memory(py::module_& module, py::handle type) {
         type, "data",
         [](const Array& self) {
             self.device().make_current(); // as in array_interop.cpp
+            if (self.device().is_cpu())
+                stop_going_ahead();
             return MemoryPointer{self.buffer(), self.address()};
         },
         "Where the first element lies: `.ptr` (address), `.mem`, `.device`.");

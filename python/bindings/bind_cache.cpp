@@ -4,6 +4,7 @@
 #include "compiler/compile.h"
 #include "python/bindings/bind_error.h"
 #include "python/bindings/module.h"
+#include "runtime/kernel/ahead.h"
 
 #include <pybind11/stl.h>
 
@@ -24,10 +25,16 @@ void surface_warnings() {
 }
 
 void bind_cache(py::module_& module) {
+    start_going_ahead(); // values leave quern by doors that say so
+    py::module_::import("atexit").attr("register")(py::cpp_function([] {
+        py::gil_scoped_release release;
+        stop_going_ahead();
+    }));
     module.def("cache_stats", [] {
         CacheStats stats;
         {
             py::gil_scoped_release release;
+            wait_for_ahead();
             stats = process_cache().stats();
         }
         py::dict fields;
@@ -46,10 +53,12 @@ void bind_cache(py::module_& module) {
     module.def("cache_clear", [] {
         {
             py::gil_scoped_release release;
+            wait_for_ahead();
             process_cache().clear();
         }
         surface_warnings();
     });
+    module.def("_goes_ahead", &goes_ahead);
     module.def("cache_folder", [] { return process_cache().folder(); });
 }
 

@@ -69,6 +69,8 @@ CallCounts call_counts(const DriverApi& api, bool on_cpu) {
     return on_cpu ? counts<0>(own) : counts<1>(own);
 }
 
+bool calls_are_counted() noexcept { return counted<0>().started; }
+
 void forget_launch() noexcept {
     Counted& state = counted<1>();
     if (state.started)

@@ -18,6 +18,8 @@ struct CallCounts {
 // alone.
 [[nodiscard]] CallCounts call_counts(const DriverApi& api, bool on_cpu);
 
+[[nodiscard]] bool calls_are_counted() noexcept; // on the CPU
+
 // The last launch on a GPU only brings bytes to the host: it does not count as one. What waits for
 // them may be no call of the driver's, and then counts here.
 void forget_launch() noexcept;

@@ -2,6 +2,7 @@
 // thread; a launch that turns out to be long is shared with the team.
 #include "runtime/host/fibers.h"
 #include "runtime/host/hooks.h"
+#include "runtime/host/later.h"
 #include "runtime/host/output.h"
 #include "runtime/host/state.h"
 
@@ -213,6 +214,12 @@ CUresult pack_extra(const HostKernelInfo& info, void** extra, std::byte* args) {
     return CUDA_SUCCESS;
 }
 
+Launch ready_for(const Function& function, const HostLaunch& shape) {
+    return {&function, function.code.load(std::memory_order_acquire), shape,
+            function.info->static_shared_bytes + shape.shared_bytes,
+            std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]};
+}
+
 CUresult launch(const Function& function, const HostLaunch& shape, Stream& stream, void** params,
                 void** extra, std::byte* args) {
     const HostKernelInfo& info = *function.info;
@@ -225,9 +232,7 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
     } else if (info.param_count != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    const KernelCode* const code = function.code.load(std::memory_order_acquire);
-    const Launch ready{&function, code, shape, info.static_shared_bytes + shape.shared_bytes,
-                       std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]};
+    const Launch ready = ready_for(function, shape);
     return state().streams.submit(
         stream, CU_GRAPH_NODE_TYPE_KERNEL, [&] { run_blocks(ready, args); },
         [&](bool) -> Work {
@@ -237,8 +242,23 @@ CUresult launch(const Function& function, const HostLaunch& shape, Stream& strea
             auto kept = std::make_shared<std::vector<Packed>>((info.args_bytes + 63) / 64);
             if (info.args_bytes != 0)
                 std::memcpy(kept->data(), args, info.args_bytes);
-            return [ready, kept, object = code->object] { run_blocks(ready, kept->data()); };
+            return [ready, kept, object = ready.code->object] { run_blocks(ready, kept->data()); };
         });
+}
+
+// With room for the packed arguments.
+template <class Body> CUresult with_room(const Function& function, Body&& body) {
+    return guarded([&]() -> CUresult {
+        if (function.info->args_bytes <= small_args_bytes) [[likely]] {
+            alignas(64) std::byte args[small_args_bytes];
+            return body(args);
+        }
+        struct alignas(64) Line {
+            std::byte bytes[64];
+        };
+        std::vector<Line> args((function.info->args_bytes + 63) / 64);
+        return body(args.data()->bytes);
+    });
 }
 
 CUresult launch_as(const HostLaunch& shape, CUfunction handle, CUstream stream_handle,
@@ -249,20 +269,27 @@ CUresult launch_as(const HostLaunch& shape, CUfunction handle, CUstream stream_h
     if (function == nullptr || stream == nullptr)
         return CUDA_ERROR_INVALID_HANDLE;
     QUERN_CHECK(check_shape(*function, shape));
-    return guarded([&]() -> CUresult {
-        if (function->info->args_bytes <= small_args_bytes) [[likely]] {
-            alignas(64) std::byte args[small_args_bytes];
-            return launch(*function, shape, *stream, params, extra, args);
-        }
-        struct alignas(64) Line {
-            std::byte bytes[64];
-        };
-        std::vector<Line> args((function->info->args_bytes + 63) / 64);
-        return launch(*function, shape, *stream, params, extra, args.data()->bytes);
+    return with_room(*function, [&](std::byte* args) {
+        return launch(*function, shape, *stream, params, extra, args);
     });
 }
 
 } // namespace
+
+void run_kernel(CUfunction handle, unsigned grid, unsigned block, unsigned shared_bytes,
+                void** params) {
+    const HostLaunch shape{{grid, 1, 1}, {block, 1, 1}, shared_bytes, 0};
+    const Function* function = state().functions.find(handle);
+    CUresult status = function == nullptr ? CUDA_ERROR_INVALID_HANDLE : check_shape(*function, shape);
+    if (status == CUDA_SUCCESS)
+        status = with_room(*function, [&](std::byte* args) {
+            QUERN_CHECK(pack_params(*function->info, params, args));
+            run_blocks(ready_for(*function, shape), args);
+            return CUDA_SUCCESS;
+        });
+    if (status != CUDA_SUCCESS)
+        tell_failure(status);
+}
 
 CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,

@@ -1,4 +1,5 @@
 // cuStream*, cuEvent*, cuLaunchHostFunc: the table's side of streams.h.
+#include "runtime/host/later.h"
 #include "runtime/host/state.h"
 
 namespace quern::host {
@@ -39,7 +40,7 @@ CUresult submit_host_function(Stream& stream, Work work) {
     QUERN_CHECK(state().streams.check_capture(stream));
     if (stream.capture)
         return stream.capture->record(stream, {CU_GRAPH_NODE_TYPE_HOST, std::move(work)});
-    return state().streams.enqueue(stream, std::move(work), nullptr);
+    return state().streams.enqueue_host_function(stream, std::move(work));
 }
 
 } // namespace
@@ -218,6 +219,19 @@ CUresult cuEventElapsedTime(float* ms, CUevent start_handle, CUevent end_handle)
 } // namespace quern::host
 
 namespace quern {
+
+namespace host {
+
+CUresult keep_in_stream(CUstream handle, std::function<void()> work) {
+    return with_stream(handle, [&](Stream& stream) {
+        return state().streams.enqueue_kept(stream, std::move(work));
+    });
+}
+void tell_failure(CUresult status) { state().streams.set_failure(status); }
+bool keeps_work() noexcept { return state().streams.keeps_work(); }
+void wait_for_kept_work() { state().streams.wait_for_kept_work(); }
+
+} // namespace host
 
 CUresult launch_host_work(CUstream stream, void (*function)(const void*),
                           std::shared_ptr<const void> data) {

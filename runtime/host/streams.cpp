@@ -107,8 +107,34 @@ CUresult Streams::enqueue(Stream& stream, Work work, std::shared_ptr<const Momen
     if (stream.kind != Stream::Kind::non_blocking)
         ++pending_legacy_order_;
     ++stream.pending;
+    ++queued_;
     changed_.notify_all();
     return CUDA_SUCCESS;
+}
+
+CUresult Streams::enqueue_host_function(Stream& stream, Work work) {
+    ++host_functions_;
+    return enqueue(
+        stream,
+        [this, work = std::move(work)] {
+            work();
+            --host_functions_;
+        },
+        nullptr);
+}
+
+CUresult Streams::enqueue_kept(Stream& stream, Work work) {
+    if (const auto status = check_capture(stream); status != CUDA_SUCCESS)
+        return status;
+    return stream.capture ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                          : enqueue(stream, std::move(work), nullptr);
+}
+
+void Streams::wait_for_kept_work() {
+    if (!keeps_work() || on_scheduler())
+        return;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !keeps_work(); });
 }
 
 Stream* Streams::find_runnable() {
@@ -154,6 +180,7 @@ void Streams::schedule() noexcept {
             --pending_legacy_order_;
         if (--stream->pending == 0 && stream->destroyed)
             slots_.destroy(stream);
+        --queued_;
         changed_.notify_all();
     }
 }
@@ -235,6 +262,7 @@ void Streams::after_fork_in_child() noexcept {
     events_.for_each([](Event* event) { event->has_moment = false; });
     legacy_lane_ = 0;
     pending_legacy_order_ = 0;
+    queued_ = host_functions_ = 0;
 }
 
 } // namespace quern::host

@@ -92,6 +92,13 @@ class Streams {
         return CUDA_SUCCESS;
     }
     CUresult enqueue(Stream& stream, Work work, std::shared_ptr<const Moment> awaited);
+    CUresult enqueue_host_function(Stream& stream, Work work); // which may wait for the program
+    CUresult enqueue_kept(Stream& stream, Work work);          // which waits for none of it (later.h)
+    // Is anything in a queue, and nothing there that may wait for the program?
+    [[nodiscard]] bool keeps_work() const noexcept {
+        return queued_.load(std::memory_order_acquire) != 0 && host_functions_.load() == 0;
+    }
+    void wait_for_kept_work(); // until it is not so
 
     [[nodiscard]] bool
     idle(const Stream& stream) const noexcept { // nothing pending that comes before new work
@@ -180,6 +187,7 @@ class Streams {
     std::condition_variable changed_;
     std::vector<Stream*> waiting_; // with something in their queue
     std::uint64_t next_number_ = 0;
+    std::atomic<std::uint64_t> queued_{0}, host_functions_{0}; // of all streams
     std::vector<std::shared_ptr<Capture>> capturing_; // guarded by mutex_
     std::thread scheduler_;
     std::atomic<std::thread::id> scheduler_id_{};

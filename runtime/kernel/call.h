@@ -2,10 +2,13 @@
 // road: no locks, no strings but in errors.
 #pragma once
 #include "compiler/base/error.h"
+#include "runtime/kernel/ahead.h"
 #include "runtime/kernel/elementwise.h"
 
 #include <array>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -63,6 +66,7 @@ class PackedParameters {
     void add_nest(const std::vector<ScanField>& fields, const ScanPlan& plan);
     void add_nest(const std::vector<RowField>& fields, const RowPlan& plan);
     [[nodiscard]] void** data() noexcept { return pointers_.data(); }
+    [[nodiscard]] std::shared_ptr<PackedParameters> copy() const; // of the same spec
 
   private:
     static constexpr std::size_t limit_bytes = 4096; // CUDA's, for kernel parameters
@@ -87,6 +91,13 @@ struct LaunchStep {
 void launch(const KernelSpec& spec, Device& device, CUstream stream,
             std::span<const LaunchStep> steps, PackedParameters& parameters,
             const ParamArrays& arrays, void (*on_wait)(bool entering));
+// The same on the CPU where the kernel is still on its way: the stream keeps them until then.
+// `steps()` tells the functions when they are there; `owner` holds all that they and `arrival`
+// belong to.
+void launch_on_arrival(const KernelSpec& spec, Device& device, CUstream stream,
+                       const Arrival& arrival, std::shared_ptr<const void> owner,
+                       std::function<std::array<LaunchStep, 2>()> steps,
+                       const PackedParameters& parameters, const ParamArrays& arrays);
 // The line of QUERN_SHOW_LAUNCH.
 void show_launch(const KernelSpec& spec, const Device& device, const std::string& plan,
                  const LaunchStep& step);

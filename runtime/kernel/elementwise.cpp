@@ -6,10 +6,10 @@
 #include "compiler/base/settings.h"
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/load_variant.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/recorder.h"
 #include "runtime/kernel/typed.h"
-#include "runtime/kernel/waiting.h"
 
 #include <algorithm>
 #include <mutex>
@@ -21,7 +21,8 @@ namespace {
 struct Loaded {
     CUfunction function = nullptr;
     ModuleHandle module;
-    std::vector<NestField> nest;
+    std::vector<NestField> nest; // there before the others
+    Arrival arrival;
 };
 
 } // namespace
@@ -29,9 +30,11 @@ struct Loaded {
 class Operands;
 
 struct ElementwiseKernel::State {
-    explicit State(ElementwiseSpec made) : spec(std::move(made)), needs(needs_of(spec)) {}
+    State(ElementwiseSpec made, bool is_own)
+        : spec(std::move(made)), own(is_own), needs(needs_of(spec)) {}
 
     const ElementwiseSpec spec;
+    const bool own;
     const BodyNeeds needs;
     const std::uint64_t number = next_kernel_number();
     mutable std::mutex mutex; // guards writing to the tables and `codes`
@@ -40,14 +43,14 @@ struct ElementwiseKernel::State {
 
     void make_plan(const Device& device, const CallShape& shape, const Operands& operands,
                    int block_size, ElementwisePlan& plan) const;
-    Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const ElementwiseVariant& variant,
-                 Device& device, void (*on_wait)(bool));
+    void make(const Typed<Loaded>& typed, const Compilation& compilation, Device& device,
+              Loaded& loaded);
 };
 
 ElementwiseKernel::ElementwiseKernel(const ElementwiseText& text)
     : ElementwiseKernel(make_elementwise_spec(text)) {}
-ElementwiseKernel::ElementwiseKernel(ElementwiseSpec spec)
-    : state_(std::make_shared<State>(std::move(spec))) {}
+ElementwiseKernel::ElementwiseKernel(ElementwiseSpec spec, bool own)
+    : state_(std::make_shared<State>(std::move(spec), own)) {}
 // Modules may outlive the driver's readiness at exit; kernels that live until then are simply left
 // to the process.
 ElementwiseKernel::~ElementwiseKernel() = default;
@@ -55,25 +58,18 @@ ElementwiseKernel::~ElementwiseKernel() = default;
 const ElementwiseSpec& ElementwiseKernel::spec() const noexcept { return state_->spec; }
 
 std::vector<std::pair<std::string, std::string>> ElementwiseKernel::cached_codes() const {
+    wait_for_ahead();
     const std::lock_guard lock(state_->mutex);
     return state_->codes;
 }
 
-Loaded& ElementwiseKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
-                                       const ElementwiseVariant& variant, Device& device,
-                                       void (*on_wait)(bool)) {
-    auto loaded = std::make_unique<Loaded>();
-    CompiledKernel compiled;
-    {
-        const Waiting waiting(on_wait);
-        compiled = compile_elementwise(spec, typed.signature, variant, device.arch());
-        loaded->module = load_module(device, compiled.binary, spec.name);
-        loaded->function = find_function(device, loaded->module, compiled.symbol);
-    }
-    loaded->nest = nest_fields(variant.layout);
+void ElementwiseKernel::State::make(const Typed<Loaded>& typed, const Compilation& compilation,
+                                    Device& device, Loaded& loaded) {
+    CompiledKernel compiled = compilation.run();
+    loaded.module = load_module(device, compiled.binary, spec.name);
+    loaded.function = find_function(device, loaded.module, compiled.symbol);
     const std::lock_guard lock(mutex);
     codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
-    return typed.variants.insert(key, std::move(loaded));
 }
 
 // What the plan needs of the arrays. There is room for many, and a call has few: what is not filled
@@ -185,13 +181,16 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     state.make_plan(device, shape, operands, call.block_size, plan);
     const ByteKey key = variant_key(device, plan.layout, operands);
     Loaded* loaded = typed.variants.find(key);
-    if (loaded != nullptr) {
+    if (loaded != nullptr && !loaded->arrival.has_failed()) [[likely]] {
         process_cache().count_memory_hit();
     } else {
         ElementwiseVariant variant;
         variant.layout = plan.layout;
         variant.raw.assign(operands.raw_arrays().begin(), operands.raw_arrays().end());
-        loaded = &state.load(typed, key, variant, device, on_wait);
+        loaded = &load_variant<Loaded>(
+            state_, typed, key, begin_elementwise(spec, typed.signature, variant, device.arch()),
+            {device, stream, state.own, on_wait},
+            [&](Loaded& made) { made.nest = nest_fields(variant.layout); });
     }
 
     PackedParameters parameters(spec);
@@ -200,6 +199,15 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
         parameters.add_indexer({plan.shape.data(), plan.layout.ndim});
     parameters.add_nest(loaded->nest, plan);
 
+    if (!loaded->arrival.is_here()) [[unlikely]] {
+        launch_on_arrival(spec, device, stream, loaded->arrival, state_,
+                          [loaded, grid = plan.grid, block = plan.block] {
+                              return std::array{LaunchStep{loaded->function, grid, block},
+                                                LaunchStep{}};
+                          },
+                          parameters, arrays);
+        return made;
+    }
     const LaunchStep step{loaded->function, plan.grid, plan.block};
     if (settings().show_launch) [[unlikely]]
         show_launch(spec, device, describe(plan.layout), step);

@@ -24,7 +24,8 @@ struct ElementwiseCall {
 class ElementwiseKernel {
   public:
     explicit ElementwiseKernel(const ElementwiseText& text); // throws SpecError; compiles nothing
-    explicit ElementwiseKernel(ElementwiseSpec spec);
+    // `own`: of the library's texts, which cannot fail; they may be compiled while callers go on.
+    explicit ElementwiseKernel(ElementwiseSpec spec, bool own = false);
     ~ElementwiseKernel();
     ElementwiseKernel(const ElementwiseKernel&) = delete;
     ElementwiseKernel& operator=(const ElementwiseKernel&) = delete;

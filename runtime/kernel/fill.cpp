@@ -27,7 +27,7 @@ ElementwiseKernel& kernel_of(Op op) {
             text.operation = op_table[k].operation;
             ElementwiseSpec spec = make_elementwise_spec(text);
             spec.total = true;
-            (*made)[k] = new ElementwiseKernel(std::move(spec));
+            (*made)[k] = new ElementwiseKernel(std::move(spec), true);
         }
         return made;
     }();

@@ -2,6 +2,7 @@
 #include "runtime/kernel/index_launch.h"
 
 #include "compiler/base/error.h"
+#include "runtime/host/later.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/kernels_by_form.h"
 #include "runtime/kernel/waiting.h"
@@ -40,6 +41,10 @@ void CheckedLaunch::settle() const {
             return;
         const Waiting waiting(call_.on_wait);
         return Stream::external(device_, stream).synchronize();
+    }
+    if (host::keeps_work()) {
+        const Waiting waiting(call_.on_wait);
+        host::wait_for_kept_work();
     }
     if (!take_fault_of(device_, ticket_.call))
         return;

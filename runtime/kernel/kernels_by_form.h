@@ -15,7 +15,7 @@ template <auto spec_of, class Form> ElementwiseKernel& kernel_by_form(const Form
     const std::lock_guard lock(mutex);
     auto& kernel = (*kernels)[form];
     if (!kernel)
-        kernel = std::make_unique<ElementwiseKernel>(spec_of(form));
+        kernel = std::make_unique<ElementwiseKernel>(spec_of(form), true);
     return *kernel;
 }
 

@@ -26,6 +26,17 @@ std::byte* PackedParameters::reserve(std::size_t bytes) {
     return place;
 }
 
+std::shared_ptr<PackedParameters> PackedParameters::copy() const {
+    auto made = std::make_shared<PackedParameters>(spec_);
+    std::memcpy(made->store_.data(), store_.data(), used_);
+    made->used_ = used_;
+    made->count_ = count_;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(count_); ++k)
+        made->pointers_[k] =
+            made->store_.data() + (static_cast<std::byte*>(pointers_[k]) - store_.data());
+    return made;
+}
+
 void PackedParameters::add_arguments(const Signature& signature, std::span<const Argument> args,
                                      const ParamArrays& arrays) {
     for (std::size_t k = 0; k < spec_.params.size(); ++k) {

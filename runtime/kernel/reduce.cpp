@@ -87,7 +87,7 @@ std::unique_ptr<ReductionKernel> make_kernel(const Wanted& wanted) {
         types.result = call.out->dtype();
     }
     return std::make_unique<ReductionKernel>(
-        reduction_spec(wanted.op, types, call.where != nullptr, call.initial.has_value()));
+        reduction_spec(wanted.op, types, call.where != nullptr, call.initial.has_value()), true);
 }
 
 ReductionKernel& kernel_of(const Wanted& wanted) {

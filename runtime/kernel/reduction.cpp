@@ -7,11 +7,11 @@
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/load_variant.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/recorder.h"
 #include "runtime/kernel/tickets.h"
 #include "runtime/kernel/typed.h"
-#include "runtime/kernel/waiting.h"
 
 #include <algorithm>
 #include <array>
@@ -23,8 +23,10 @@ namespace {
 struct Loaded {
     CUfunction function = nullptr, finish = nullptr;
     ModuleHandle module;
-    std::vector<ReductionField> nest;
-    std::uint32_t accumulator_bytes = 0; // of a split one
+    std::vector<ReductionField> nest; // there before the others
+    bool splits = false;
+    std::uint32_t accumulator_bytes = 0; // of one that does
+    Arrival arrival;
 };
 
 // How large the accumulator is, as far as the text tells.
@@ -65,62 +67,56 @@ class AccumulatorSize {
 } // namespace
 
 struct ReductionKernel::State {
-    explicit State(ReductionSpec made) : spec(std::move(made)), accumulator(spec) {}
+    State(ReductionSpec made, bool is_own)
+        : spec(std::move(made)), own(is_own), accumulator(spec) {}
 
     const ReductionSpec spec;
+    const bool own;
     const AccumulatorSize accumulator;
     const std::uint64_t number = next_kernel_number();
     mutable std::mutex mutex; // guards writing to the table and `codes`
     TypedTable<Loaded> types;
     std::vector<std::pair<std::string, std::string>> codes;
 
-    Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const ReductionVariant& variant,
-                 Device& device, void (*on_wait)(bool));
+    void make(const Typed<Loaded>& typed, const Compilation& compilation, Device& device,
+              Loaded& loaded);
 };
 
 ReductionKernel::ReductionKernel(const ReductionText& text)
     : ReductionKernel(make_reduction_spec(text)) {}
-ReductionKernel::ReductionKernel(ReductionSpec spec)
-    : state_(std::make_shared<State>(std::move(spec))) {}
+ReductionKernel::ReductionKernel(ReductionSpec spec, bool own)
+    : state_(std::make_shared<State>(std::move(spec), own)) {}
 ReductionKernel::~ReductionKernel() = default;
 
 const ReductionSpec& ReductionKernel::spec() const noexcept { return state_->spec; }
 
 std::vector<std::pair<std::string, std::string>> ReductionKernel::cached_codes() const {
+    wait_for_ahead();
     const std::lock_guard lock(state_->mutex);
     return state_->codes;
 }
 
-Loaded& ReductionKernel::State::load(Typed<Loaded>& typed, const ByteKey& key,
-                                     const ReductionVariant& variant, Device& device,
-                                     void (*on_wait)(bool)) {
-    auto loaded = std::make_unique<Loaded>();
-    CompiledKernel compiled;
-    {
-        const Waiting waiting(on_wait);
-        compiled = compile_reduction(spec, typed.signature, variant, device.arch());
-        loaded->module = load_module(device, compiled.binary, spec.name);
-        loaded->function = find_function(device, loaded->module, compiled.symbol);
-        if (variant.layout.split) {
-            if (variant.layout.target == Target::cpu)
-                loaded->finish = find_function(device, loaded->module, compiled.symbol + "_finish");
-            const std::string symbol = own_prefix(spec) + "accumulator_bytes";
-            CUdeviceptr address = 0;
-            std::size_t bytes = 0;
-            check(device.api(),
-                  device.api().cuModuleGetGlobal(&address, &bytes, loaded->module.get(),
-                                                 symbol.c_str()),
-                  "find '", symbol, "' in the binary of kernel '", spec.name, "'");
-            check(device.api(),
-                  device.api().cuMemcpyDtoH(&loaded->accumulator_bytes, address,
-                                            sizeof loaded->accumulator_bytes),
-                  "read '", symbol, "'");
-        }
+void ReductionKernel::State::make(const Typed<Loaded>& typed, const Compilation& compilation,
+                                  Device& device, Loaded& loaded) {
+    CompiledKernel compiled = compilation.run();
+    loaded.module = load_module(device, compiled.binary, spec.name);
+    loaded.function = find_function(device, loaded.module, compiled.symbol);
+    if (loaded.splits) {
+        if (device.is_cpu())
+            loaded.finish = find_function(device, loaded.module, compiled.symbol + "_finish");
+        const std::string symbol = own_prefix(spec) + "accumulator_bytes";
+        CUdeviceptr address = 0;
+        std::size_t bytes = 0;
+        check(device.api(),
+              device.api().cuModuleGetGlobal(&address, &bytes, loaded.module.get(), symbol.c_str()),
+              "find '", symbol, "' in the binary of kernel '", spec.name, "'");
+        check(device.api(),
+              device.api().cuMemcpyDtoH(&loaded.accumulator_bytes, address,
+                                        sizeof loaded.accumulator_bytes),
+              "read '", symbol, "'");
     }
-    loaded->nest = reduction_fields(variant.layout);
     const std::lock_guard lock(mutex);
     codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
-    return typed.variants.insert(key, std::move(loaded));
 }
 
 namespace {
@@ -356,10 +352,17 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     make_plan(spec, device, call, state.accumulator.bytes(typed.signature), prepared);
     const ByteKey key = variant_key(device, prepared.variant);
     Loaded* loaded = typed.variants.find(key);
-    if (loaded != nullptr)
+    if (loaded != nullptr && !loaded->arrival.has_failed()) [[likely]]
         process_cache().count_memory_hit();
     else
-        loaded = &state.load(typed, key, prepared.variant, device, on_wait);
+        loaded = &load_variant<Loaded>(
+            state_, typed, key,
+            begin_reduction(spec, typed.signature, prepared.variant, device.arch()),
+            {device, stream, state.own && !prepared.variant.layout.split, on_wait},
+            [&](Loaded& made) {
+                made.nest = reduction_fields(prepared.variant.layout);
+                made.splits = prepared.variant.layout.split;
+            });
 
     const ReductionPlan& plan = prepared.plan;
     SharedRoom room;
@@ -368,6 +371,15 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     PackedParameters parameters(spec);
     pack(spec, typed, args, *loaded, prepared, room, parameters);
 
+    if (!loaded->arrival.is_here()) [[unlikely]] {
+        launch_on_arrival(spec, device, stream, loaded->arrival, state_,
+                          [loaded, grid = plan.grid, block = plan.block] {
+                              return std::array{LaunchStep{loaded->function, grid, block},
+                                                LaunchStep{}};
+                          },
+                          parameters, prepared.arrays);
+        return std::move(prepared.made);
+    }
     const std::array<LaunchStep, 2> steps{
         LaunchStep{loaded->function, plan.grid, plan.block},
         LaunchStep{loaded->finish, loaded->finish != nullptr ? 1u : 0u, 1}};

@@ -23,7 +23,7 @@ struct ReductionCall {
 class ReductionKernel {
   public:
     explicit ReductionKernel(const ReductionText& text); // throws SpecError; compiles nothing
-    explicit ReductionKernel(ReductionSpec spec);
+    explicit ReductionKernel(ReductionSpec spec, bool own = false); // as ElementwiseKernel has it
     ~ReductionKernel();
     ReductionKernel(const ReductionKernel&) = delete;
     ReductionKernel& operator=(const ReductionKernel&) = delete;

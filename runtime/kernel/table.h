@@ -57,8 +57,11 @@ template <class Entry> class ByteTable {
     }
     // The caller holds the mutex that guards writing. An entry that is already there wins.
     Entry& insert(const ByteKey& key, std::unique_ptr<Entry> entry) {
-        if (Entry* present = find(key))
-            return *present;
+        Entry* const present = find(key);
+        return present != nullptr ? *present : add(key, std::move(entry));
+    }
+    // The same, but the new one is found from now on; the old one lives on for those who have it.
+    Entry& add(const ByteKey& key, std::unique_ptr<Entry> entry) {
         std::atomic<Node*>& place = const_cast<std::atomic<Node*>&>(bucket(key));
         Node* node = new Node{key, std::move(entry), place.load(std::memory_order_relaxed)};
         place.store(node, std::memory_order_release);
