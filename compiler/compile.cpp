@@ -8,7 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/host_abi.h"
 #include "compiler/base/settings.h"
-#include "compiler/compilation.h"
+#include "compiler/compile_error.h"
 #include "compiler/compile_parts.h"
 #include "compiler/prelude/prelude.h"
 
@@ -102,66 +102,90 @@ Cache& process_cache() {
 
 void preload_gpu_toolchain() noexcept { preload_nvrtc(); }
 
-CompileRequest Compilation::request() const {
-    CompileRequest request;
-    request.name = spec_.name;
-    request.source = source_;
-    request.headers = prelude_headers();
-    request.options = effective_options(spec_.options);
-    request.arch = arch_;
-    return request;
-}
+namespace {
 
-bool Compilation::is_on_disk() const {
-    return process_cache().find(key_of(backend_for(arch_.target), request())).has_value();
-}
+// A generated kernel on its way.
+struct Generated {
+    const KernelSpec& spec;
+    LabelledTexts texts;
+    std::string source;
+    Arch arch;
 
-CompiledKernel Compilation::run() const {
-    CompiledKernel made;
-    made.symbol = spec_.name;
-    made.source = source_;
-    if (settings().show_source)
-        std::fprintf(stderr, "%s\n", made.source.c_str());
-    const Backend& backend = backend_for(arch_.target);
-    bool compiled = false;
-    try {
-        made.binary = find_or_compile(backend, request(), compiled);
-    } catch (const CompileError& error) {
-        throw CompileError(tell_compile_error(spec_, texts_, made.source, error.log(),
-                                              backend.identity(), arch_.name),
-                           spec_.name, made.source, error.log());
+    [[nodiscard]] CompileRequest request() const {
+        CompileRequest request;
+        request.name = spec.name;
+        request.source = source;
+        request.headers = prelude_headers();
+        request.options = effective_options(spec.options);
+        request.arch = arch;
+        return request;
     }
-    return made;
+    [[nodiscard]] bool is_on_disk() const {
+        return process_cache().find(key_of(backend_for(arch.target), request())).has_value();
+    }
+    [[nodiscard]] CompiledKernel run() const {
+        CompiledKernel made;
+        made.symbol = spec.name;
+        made.source = source;
+        if (settings().show_source)
+            std::fprintf(stderr, "%s\n", made.source.c_str());
+        const Backend& backend = backend_for(arch.target);
+        bool compiled = false;
+        try {
+            made.binary = find_or_compile(backend, request(), compiled);
+        } catch (const CompileError& error) {
+            throw CompileError(tell_compile_error(spec, texts, made.source, error.log(),
+                                                  backend.identity(), arch.name),
+                               spec.name, made.source, error.log());
+        }
+        return made;
+    }
+};
+
+Generated generate(const ElementwiseSpec& spec, const Signature& signature,
+                   const ElementwiseVariant& variant, const Arch& arch) {
+    return {spec, labelled_texts(spec), emit_elementwise(spec, signature, variant), arch};
 }
+Generated generate(const ReductionSpec& spec, const Signature& signature,
+                   const ReductionVariant& variant, const Arch& arch) {
+    return {spec, labelled_texts(spec), emit_reduction(spec, signature, variant), arch};
+}
+
+Compilation begin(Generated generated) {
+    const auto kept = std::make_shared<const Generated>(std::move(generated));
+    return {[kept] { return kept->run(); }, [kept] { return kept->is_on_disk(); }};
+}
+
+} // namespace
 
 Compilation begin_elementwise(const ElementwiseSpec& spec, const Signature& signature,
                               const ElementwiseVariant& variant, const Arch& arch) {
-    return {spec, labelled_texts(spec), emit_elementwise(spec, signature, variant), arch};
+    return begin(generate(spec, signature, variant, arch));
 }
 
 Compilation begin_reduction(const ReductionSpec& spec, const Signature& signature,
                             const ReductionVariant& variant, const Arch& arch) {
-    return {spec, labelled_texts(spec), emit_reduction(spec, signature, variant), arch};
+    return begin(generate(spec, signature, variant, arch));
 }
 
 CompiledKernel compile_elementwise(const ElementwiseSpec& spec, const Signature& signature,
                                    const ElementwiseVariant& variant, const Arch& arch) {
-    return begin_elementwise(spec, signature, variant, arch).run();
+    return generate(spec, signature, variant, arch).run();
 }
 
 CompiledKernel compile_reduction(const ReductionSpec& spec, const Signature& signature,
                                  const ReductionVariant& variant, const Arch& arch) {
-    return begin_reduction(spec, signature, variant, arch).run();
+    return generate(spec, signature, variant, arch).run();
 }
 
 CompiledKernel compile_scan(const ReductionSpec& spec, const Signature& signature,
                             const ScanVariant& variant, const Arch& arch) {
-    return Compilation(spec, labelled_texts(spec), emit_scan(spec, signature, variant), arch).run();
+    return Generated{spec, labelled_texts(spec), emit_scan(spec, signature, variant), arch}.run();
 }
 
 CompiledKernel compile_rows(const RowSpec& spec, const Signature& signature,
                             const RowLayout& layout, const Arch& arch) {
-    return Compilation(spec, {}, emit_rows(spec, signature, layout), arch).run();
+    return Generated{spec, {}, emit_rows(spec, signature, layout), arch}.run();
 }
 
 } // namespace quern

@@ -21,6 +21,8 @@
 #include "compiler/resolve/ufunc_types.h"
 #include "compiler/spec/declared.h"
 
+#include <functional>
+
 namespace quern {
 
 struct CompiledKernel {
@@ -41,6 +43,17 @@ struct CompiledKernel {
 [[nodiscard]] CompiledKernel compile_reduction(const ReductionSpec& spec,
                                                const Signature& signature,
                                                const ReductionVariant& variant, const Arch& arch);
+
+// The first half of those two: the text is written. The other half is for any thread, while the
+// spec lives.
+struct Compilation {
+    std::function<CompiledKernel()> run; // find or compile
+    std::function<bool()> is_on_disk;    // whether the cache's folder holds it: then run() is short
+};
+[[nodiscard]] Compilation begin_elementwise(const ElementwiseSpec& spec, const Signature& signature,
+                                            const ElementwiseVariant& variant, const Arch& arch);
+[[nodiscard]] Compilation begin_reduction(const ReductionSpec& spec, const Signature& signature,
+                                          const ReductionVariant& variant, const Arch& arch);
 
 // The same for a scan. A split one's first kernel on a CPU is `symbol` + "_totals".
 [[nodiscard]] CompiledKernel compile_scan(const ReductionSpec& spec, const Signature& signature,

@@ -23,8 +23,8 @@ std::shared_ptr<const LeadingImage> find_leading_image(const FrontEndInput& inpu
                                                        const Leading& leading,
                                                        std::string_view precompiled);
 
-// Reads the lines into `record`, for the plainest x86-64; false, with the reason in `log`, when they
-// do not compile.
+// Reads the lines into `record`, for the plainest x86-64; false, with the reason in `log`, when
+// they do not compile.
 bool build_leading_image(const FrontEndInput& input, const std::string& text,
                          std::string_view precompiled, ImageRecord& record, std::string& log);
 

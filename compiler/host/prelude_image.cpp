@@ -11,12 +11,12 @@ constexpr const char* standard = "c++17"; // what kernels are compiled as, unles
 // What they include, each complete by itself. Not those that say what the others mean (of short
 // floats and of complex numbers), nor those that the text tells by macros what they are.
 constexpr std::string_view pieces_within[] = {
-    "quern/elementwise.cuh",   "quern/names.cuh",       "quern/carray.cuh",
-    "quern/index.cuh",         "quern/convert.cuh",     "quern/atomic.cuh",
-    "quern/ufunc.cuh",         "quern/ufunc_plain.cuh", "quern/bessel.cuh",
-    "quern/narrow.cuh",        "quern/reduce.cuh",      "quern/reduce_ops.cuh",
+    "quern/elementwise.cuh",   "quern/names.cuh",          "quern/carray.cuh",
+    "quern/index.cuh",         "quern/convert.cuh",        "quern/atomic.cuh",
+    "quern/ufunc.cuh",         "quern/ufunc_plain.cuh",    "quern/bessel.cuh",
+    "quern/narrow.cuh",        "quern/reduce.cuh",         "quern/reduce_ops.cuh",
     "quern/reduce_places.cuh", "quern/reduce_moments.cuh", "quern/reduce_scaled.cuh",
-    "quern/scan.cuh",          "quern/rows.cuh",        "quern/swift.cuh"};
+    "quern/scan.cuh",          "quern/rows.cuh",           "quern/swift.cuh"};
 
 std::string text_within() {
     std::string text;
@@ -81,8 +81,7 @@ std::string make_prelude_image(std::span<const SourceFile> pieces, std::string& 
                               .options = &options,
                               .cpu = nullptr};
     ImageRecord record;
-    if (precompiled.empty() ||
-        !build_leading_image(input, text_within(), precompiled, record, log))
+    if (precompiled.empty() || !build_leading_image(input, text_within(), precompiled, record, log))
         return {};
     record.files = {{"quern", hash_of_all(pieces)}}; // one stands for all of the prelude
     return encode_record(record);

@@ -1,5 +1,5 @@
-// The headers that generated kernels begin with, as an image upon the built-in one: shipped, so that a
-// process's first kernels need not read them.
+// The headers that generated kernels begin with, as an image upon the built-in one: shipped, so
+// that a process's first kernels need not read them.
 #pragma once
 #include "compiler/host/leading_image.h"
 

@@ -12,7 +12,7 @@ void add_tolerant_words(std::vector<std::string>& words); // arguments for Clang
 // For headers of ours alone. Templates that are parsed when they are wanted are all read back from
 // an image as soon as one of them is: half of what it took to read a small kernel.
 void parse_whole_templates(std::vector<std::string>& words);
-void tolerate(clang::DiagnosticsEngine& diagnostics);     // errors that are none
+void tolerate(clang::DiagnosticsEngine& diagnostics); // errors that are none
 
 // -default-device: a variable of a namespace that says nothing of its place lies on the device.
 void place_variables(clang::ASTContext& ast, clang::DeclGroupRef group);

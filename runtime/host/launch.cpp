@@ -280,7 +280,8 @@ void run_kernel(CUfunction handle, unsigned grid, unsigned block, unsigned share
                 void** params) {
     const HostLaunch shape{{grid, 1, 1}, {block, 1, 1}, shared_bytes, 0};
     const Function* function = state().functions.find(handle);
-    CUresult status = function == nullptr ? CUDA_ERROR_INVALID_HANDLE : check_shape(*function, shape);
+    CUresult status =
+        function == nullptr ? CUDA_ERROR_INVALID_HANDLE : check_shape(*function, shape);
     if (status == CUDA_SUCCESS)
         status = with_room(*function, [&](std::byte* args) {
             QUERN_CHECK(pack_params(*function->info, params, args));

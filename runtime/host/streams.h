@@ -1,6 +1,7 @@
 // Streams of the CPU: work runs at once on the calling thread whenever nothing before it is
-// pending. Only a host function, which may wait for its caller, makes a stream pend: it and what
-// comes behind it run on one scheduler thread, in order.
+// pending. Only a host function, which may wait for its caller, and work that waits for a compiler
+// (later.h) make a stream pend: they and what comes behind them run on one scheduler thread, in
+// order.
 #pragma once
 #include "runtime/host/capture.h"
 #include "runtime/host/slots.h"
@@ -93,7 +94,7 @@ class Streams {
     }
     CUresult enqueue(Stream& stream, Work work, std::shared_ptr<const Moment> awaited);
     CUresult enqueue_host_function(Stream& stream, Work work); // which may wait for the program
-    CUresult enqueue_kept(Stream& stream, Work work);          // which waits for none of it (later.h)
+    CUresult enqueue_kept(Stream& stream, Work work); // which waits for none of it (later.h)
     // Is anything in a queue, and nothing there that may wait for the program?
     [[nodiscard]] bool keeps_work() const noexcept {
         return queued_.load(std::memory_order_acquire) != 0 && host_functions_.load() == 0;
@@ -188,7 +189,7 @@ class Streams {
     std::vector<Stream*> waiting_; // with something in their queue
     std::uint64_t next_number_ = 0;
     std::atomic<std::uint64_t> queued_{0}, host_functions_{0}; // of all streams
-    std::vector<std::shared_ptr<Capture>> capturing_; // guarded by mutex_
+    std::vector<std::shared_ptr<Capture>> capturing_;          // guarded by mutex_
     std::thread scheduler_;
     std::atomic<std::thread::id> scheduler_id_{};
 };

@@ -124,12 +124,13 @@ bool goes_ahead() noexcept {
 
 bool may_go_ahead(const Device& device, CUstream stream) {
     const Settings& asked = settings();
-    return going.load() == Going::on && device.is_cpu() && device.properties().multiprocessors > 1 && !asked.show_source &&
-           !asked.show_cache && !asked.show_launch && !calls_are_counted() &&
-           !is_capturing(device, stream);
+    return going.load() == Going::on && device.is_cpu() &&
+           device.properties().multiprocessors > 1 && !asked.show_source && !asked.show_cache &&
+           !asked.show_launch && !calls_are_counted() && !is_capturing(device, stream);
 }
 
-void go_ahead(const Device& device, const char* name, Arrival& arrival, std::function<void()> make) {
+void go_ahead(const Device& device, const char* name, Arrival& arrival,
+              std::function<void()> make) {
     any_gone.store(true, std::memory_order_release);
     Crew::of_process().add({name, &arrival, std::move(make)}, device.properties().multiprocessors);
 }

@@ -32,9 +32,9 @@ class Arrival {
     std::atomic<State> state_{State::here};
 };
 
-// Nothing goes ahead before the first call of this, nor after the first of the other one, which also
-// waits for what is kept: memory of the CPU can be seen or changed beyond quern at any time then, or
-// the process is about to end, which must not find the compiler at work.
+// Nothing goes ahead before the first call of this, nor after the first of the other one, which
+// also waits for what is kept: memory of the CPU can be seen or changed beyond quern at any time
+// then, or the process is about to end, which must not find the compiler at work.
 void start_going_ahead() noexcept;
 void stop_going_ahead();
 
@@ -44,8 +44,8 @@ void stop_going_ahead();
 // into a graph.
 [[nodiscard]] bool may_go_ahead(const Device& device, CUstream stream);
 
-// make() runs on a thread of its own, as many at a time as the device has; then `arrival` is settled,
-// which lives as long as what make() owns. What it throws goes to stderr.
+// make() runs on a thread of its own, as many at a time as the device has; then `arrival` is
+// settled, which lives as long as what make() owns. What it throws goes to stderr.
 void go_ahead(const Device& device, const char* name, Arrival& arrival, std::function<void()> make);
 
 // Returns when all of it has settled, so that figures of the cache and lists of texts are whole.

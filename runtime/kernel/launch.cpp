@@ -44,9 +44,9 @@ void launch_on_arrival(const KernelSpec& spec, Device& device, CUstream stream,
                        std::function<std::array<LaunchStep, 2>()> steps,
                        const PackedParameters& parameters, const ParamArrays& arrays) {
     device.make_current();
-    const CUresult status = host::keep_in_stream(
-        stream, [&arrival, owner = std::move(owner), steps = std::move(steps),
-                 kept = parameters.copy()] {
+    const CUresult status =
+        host::keep_in_stream(stream, [&arrival, owner = std::move(owner), steps = std::move(steps),
+                                      kept = parameters.copy()] {
             arrival.wait();
             if (arrival.has_failed())
                 return host::tell_failure(CUDA_ERROR_LAUNCH_FAILED);

@@ -1,7 +1,7 @@
 // A variant of a kernel that was not met before: compiled at once, or on its way while its caller
 // goes on.
 #pragma once
-#include "compiler/compilation.h"
+#include "compiler/compile.h"
 #include "runtime/kernel/ahead.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
@@ -19,8 +19,8 @@ struct LoadTarget {
     void (*on_wait)(bool entering);
 };
 
-// `begin(Loaded&)` fills in what needs no compiler; `state->make()` the rest, on whatever thread. One
-// that failed on another thread is made once more, here: so its error is told.
+// `begin(Loaded&)` fills in what needs no compiler; `state->make()` the rest, on whatever thread.
+// One that failed on another thread is made once more, here: so its error is told.
 template <class Loaded, class State, class Begin>
 Loaded& load_variant(const std::shared_ptr<State>& state, Typed<Loaded>& typed, const ByteKey& key,
                      Compilation compilation, const LoadTarget& target, Begin&& begin) {

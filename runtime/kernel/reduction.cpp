@@ -23,9 +23,9 @@ namespace {
 struct Loaded {
     CUfunction function = nullptr, finish = nullptr;
     ModuleHandle module;
-    std::vector<ReductionField> nest; // there before the others
-    bool splits = false;
-    std::uint32_t accumulator_bytes = 0; // of one that does
+    std::vector<ReductionField> nest;      // there before the others
+    bool splits = false, finishes = false; // with partial results; by a second kernel
+    std::uint32_t accumulator_bytes = 0;   // where it splits
     Arrival arrival;
 };
 
@@ -102,7 +102,7 @@ void ReductionKernel::State::make(const Typed<Loaded>& typed, const Compilation&
     loaded.module = load_module(device, compiled.binary, spec.name);
     loaded.function = find_function(device, loaded.module, compiled.symbol);
     if (loaded.splits) {
-        if (device.is_cpu())
+        if (loaded.finishes)
             loaded.finish = find_function(device, loaded.module, compiled.symbol + "_finish");
         const std::string symbol = own_prefix(spec) + "accumulator_bytes";
         CUdeviceptr address = 0;
@@ -362,6 +362,7 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
             [&](Loaded& made) {
                 made.nest = reduction_fields(prepared.variant.layout);
                 made.splits = prepared.variant.layout.split;
+                made.finishes = made.splits && prepared.variant.layout.target == Target::cpu;
             });
 
     const ReductionPlan& plan = prepared.plan;
@@ -372,12 +373,12 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     pack(spec, typed, args, *loaded, prepared, room, parameters);
 
     if (!loaded->arrival.is_here()) [[unlikely]] {
-        launch_on_arrival(spec, device, stream, loaded->arrival, state_,
-                          [loaded, grid = plan.grid, block = plan.block] {
-                              return std::array{LaunchStep{loaded->function, grid, block},
-                                                LaunchStep{}};
-                          },
-                          parameters, prepared.arrays);
+        launch_on_arrival(
+            spec, device, stream, loaded->arrival, state_,
+            [loaded, grid = plan.grid, block = plan.block] {
+                return std::array{LaunchStep{loaded->function, grid, block}, LaunchStep{}};
+            },
+            parameters, prepared.arrays);
         return std::move(prepared.made);
     }
     const std::array<LaunchStep, 2> steps{

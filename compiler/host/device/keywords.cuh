@@ -81,8 +81,14 @@ typedef __builtin_va_list va_list;
 #define va_copy(to, from) __builtin_va_copy(to, from)
 #define va_end(list) __builtin_va_end(list)
 // Clang refuses its own va_arg in device code; where the next number or pointer lies is the ABI's: a register saved on
-// entry as long as there are any, then the stack. No other type is passed this way here.
-template <class T> __quern_fn T __quern_next_argument(va_list list) {
+// entry as long as there are any, then the stack. No other type is passed this way here. (The list's own members are the
+// compiler's, and not what they were when they are read back from an image.)
+struct __quern_arguments {
+    unsigned gp_offset, fp_offset;
+    void *overflow_arg_area, *reg_save_area;
+};
+template <class T> __quern_fn T __quern_next_argument(va_list given) {
+    __quern_arguments* const list = (__quern_arguments*)given;
     static_assert(sizeof(T) <= 8 && (__is_arithmetic(T) || __is_pointer(T) || __is_enum(T)), "va_arg: a number or a pointer");
     unsigned& used = __is_floating_point(T) ? list->fp_offset : list->gp_offset;
     const unsigned size = __is_floating_point(T) ? 16 : 8;

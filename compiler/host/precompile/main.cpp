@@ -1,5 +1,6 @@
 // Build tool: writes the built-in headers, precompiled, to a file that the library then takes in.
-// `quern_cc_precompile c++17 FILE`, or c++17-short, or `prelude FILE FOLDER` of the prelude's files.
+// `quern_cc_precompile c++17 FILE`, or c++17-short, or `prelude FILE FOLDER` of the prelude's
+// files.
 #include "compiler/host/precompiled.h"
 #include "compiler/host/prelude_image.h"
 #include <cstdio>
