@@ -49,9 +49,18 @@ TEST(RowPlan, AWarpHoldsARowOfAThousand) {
     const auto made = plan(rows(65536, 1024));
     ASSERT_TRUE(made);
     EXPECT_EQ(describe(made->layout),
-              "rows held x4, 8 packs | kept 1 | contiguous contiguous | 32-bit | 256 threads");
+              "rows held x4, 8 packs | kept 1 | contiguous contiguous | 32-bit | 32 threads");
     EXPECT_EQ(made->group_bits, 5);
-    EXPECT_EQ(made->grid, 65536U / 8);
+    EXPECT_EQ(made->grid, 65536U);
+}
+
+TEST(RowPlan, ABlockHasTwoRowsWhereAWarpHoldsLittle) {
+    const auto made = plan(rows(65536, 512));
+    ASSERT_TRUE(made);
+    EXPECT_EQ(describe(made->layout),
+              "rows held x4, 4 packs | kept 1 | contiguous contiguous | 32-bit | 64 threads");
+    EXPECT_EQ(made->group_bits, 5);
+    EXPECT_EQ(made->grid, 65536U / 2);
 }
 
 TEST(RowPlan, ShortRowsShareAWarp) {
