@@ -8,7 +8,7 @@ namespace quern {
 void RowTexts::head(std::string_view piece) {
     std::vector<std::string> pieces =
         kernel_pieces(spec_, signature_, index_pieces(layout_.index_bits, piece));
-    if (layout_.panels && !spec_.walks.back().swift.empty())
+    if (!spec_.walks.back().swift.empty())
         pieces.emplace_back("quern/swift.cuh");
     write_head(out_, "rows", spec_, signature_, describe(layout_), pieces);
 }
@@ -81,6 +81,7 @@ void RowTexts::open_kernel(int blocks) {
                                  : "",
         spec_.name, "(", kernel_params(spec_, signature_, {}, q_), "const ", own("nest_type"), " ",
         own("nest"), ")");
+    out_.line("quern::wait_for_earlier();");
 }
 
 void RowTexts::join_element(std::size_t k, std::size_t j, const std::string& type,

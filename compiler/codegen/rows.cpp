@@ -185,12 +185,34 @@ class RowEmitter : private RowTexts {
     // values joined, or stored.
     void take(std::size_t k, const std::string& which) {
         const RowWalk& walk = spec_.walks[k];
-        const bool held = !which.empty();
-        const bool last = k + 1 == spec_.walks.size();
+        const bool last = k + 1 == spec_.walks.size(), kept = !which.empty() && !walk.held.empty();
         if (last)
-            for (const OperandRef& ref : outputs_)
-                if (!per_row(ref))
-                    out_.line(pack_type(ref), " ", own("made_" + name(ref)), ";");
+            each_made([&](const OperandRef& ref) {
+                out_.line(pack_type(ref), " ", own("made_" + name(ref)), ";");
+            });
+        if (last && !walk.swift.empty()) {
+            out_.line("bool quern_usual = true;");
+            take_lanes(k, which, kept ? walk.held_swift : walk.swift);
+            out_.open("if (!quern_usual", whole() ? "" : join(" && ", limit(), " > 0"), ")");
+        }
+        take_lanes(k, which, kept ? walk.held : walk.elements);
+        if (last && !walk.swift.empty())
+            out_.close();
+        if (last)
+            each_made([&](const OperandRef& ref) {
+                const std::string line = own("line_" + name(ref)), made = own("made_" + name(ref));
+                if (access(ref) == Access::contiguous)
+                    out_.line("if (", own("alive"), ") ", made, ".store(", line, " + ", first(),
+                              ", ", begin(), ", ", as_signed(limit()), ");");
+                else
+                    out_.line("if (", own("alive"), ") *",
+                              at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
+                              " = ", made, "[0];");
+            });
+    }
+    void take_lanes(std::size_t k, const std::string& which, const std::string& text) {
+        const RowWalk& walk = spec_.walks[k];
+        const bool held = !which.empty();
         out_.open_unrolled(own("lane"), int{layout_.lanes});
         if (spec_.uses_position)
             out_.line("const ptrdiff_t _J = static_cast<ptrdiff_t>(", first(), ") + ", own("lane"),
@@ -199,11 +221,11 @@ class RowEmitter : private RowTexts {
             if (!is_single(ref))
                 out_.line("const ", type(ref), "& ", name(ref), " = ", own("held_" + name(ref)),
                           which, "[", own("lane"), "];");
-        if (last)
-            for (const OperandRef& ref : outputs_)
-                if (!per_row(ref))
-                    out_.line(type(ref), "& ", name(ref), " = ", own("made_" + name(ref)), "[",
-                              own("lane"), "];");
+        if (k + 1 == spec_.walks.size())
+            each_made([&](const OperandRef& ref) {
+                out_.line(type(ref), "& ", name(ref), " = ", own("made_" + name(ref)), "[",
+                          own("lane"), "];");
+            });
         const auto each_kept = [&](auto write) {
             for (const RowKept& kept : spec_.kept)
                 if (held)
@@ -213,7 +235,7 @@ class RowEmitter : private RowTexts {
             if (kept.from < k)
                 out_.line("const ", kept.type, "& ", kept.name, " = ", place, ";");
         });
-        out_.line(held && !walk.held.empty() ? walk.held : walk.elements);
+        out_.line(text);
         each_kept([&](const RowKept& kept, const std::string& place) {
             if (kept.from == k)
                 out_.line(place, " = ", kept.name, ";");
@@ -227,19 +249,11 @@ class RowEmitter : private RowTexts {
             join_element(k, j, inner(k, j),
                          condition + joined_to(k, j, own(join("own_", k, "_", j))));
         out_.close();
-        if (last)
-            for (const OperandRef& ref : outputs_) {
-                if (per_row(ref))
-                    continue;
-                const std::string line = own("line_" + name(ref)), made = own("made_" + name(ref));
-                if (access(ref) == Access::contiguous)
-                    out_.line("if (", own("alive"), ") ", made, ".store(", line, " + ", first(),
-                              ", ", begin(), ", ", as_signed(limit()), ");");
-                else
-                    out_.line("if (", own("alive"), ") *",
-                              at_byte(line, join(first(), " * ", stride(ref, layout_.kept_ndim))),
-                              " = ", made, "[0];");
-            }
+    }
+    template <class Body> void each_made(const Body& body) const {
+        for (const OperandRef& ref : outputs_)
+            if (!per_row(ref))
+                body(ref);
     }
 
     void walk(std::size_t k) {
@@ -247,6 +261,8 @@ class RowEmitter : private RowTexts {
         for (std::size_t j = 0; j < walk.joins.size(); ++j)
             out_.line(inner(k, j), " ", own(join("own_", k, "_", j)), " = ", inner(k, j), "(",
                       type_of_join(k, j), "::start());");
+        if (k + 1 == spec_.walks.size())
+            out_.line(walk.swift_rows);
         if (!walk.joins.empty() || !walk.elements.empty()) {
             each_held([&](const std::string& which) { take(k, which); });
             if (layout_.rest)

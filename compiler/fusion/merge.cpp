@@ -437,6 +437,8 @@ class RowMerger {
         });
         if (swift) {
             walk.swift = elements(needed, true);
+            if (to_make != needed)
+                walk.held_swift = elements(to_make, true);
             std::vector<int> divisors;
             for (const GraphStep& step : graph_.steps)
                 if (makes(step, needed) && divides_by_one(step) &&
@@ -453,11 +455,14 @@ class RowMerger {
             if (graph_.values[at(value)].per_row) {
                 walk.rows += store;
             } else {
+                const bool kept = to_make != needed;
                 walk.elements += store;
+                if (kept)
+                    walk.held += store;
                 if (swift)
                     walk.swift += store;
-                if (to_make != needed)
-                    walk.held += store;
+                if (kept && swift)
+                    walk.held_swift += store;
             }
         }
     }

@@ -104,6 +104,8 @@ ReductionSpec reduction_spec(Reduction op, const ReductionTyping& types, bool ha
     spec.atomic_join = atomic_join(wanted, types);
     spec.exact = types.exact;
     spec.settled = wanted.settled;
+    spec.ends_early = !spec.settled.empty() ||
+                      (wanted.types == ReductionTypes::place && types.value == DType::boolean);
     spec.refuses_empty = wanted.refuses_empty && !has_initial;
     return spec;
 }

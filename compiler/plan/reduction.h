@@ -93,6 +93,7 @@ struct ReductionRequest {
     bool may_join_atomically = false; // in any order, where that is faster
     bool may_read_between = false;    // the map can be asked about values that take no part
     bool may_settle = false;          // an element can decide a result
+    bool ends_early = false;          // mostly the first ones do
     std::int64_t most_steps = 0; // a thread may take at most so many, for its sum is narrow; 0: any
     int narrow_bits = narrow_index_bits;
     // For experiments: 0 leaves the choice to the plan.

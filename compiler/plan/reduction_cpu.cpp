@@ -224,8 +224,12 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     }
     // The first block of a launch runs alone, to see how long it takes: many share what is large.
     const int blocks_a_core = request.processors > 1 ? 16 : 4;
-    const std::int64_t wanted =
+    const std::int64_t blocks =
         std::clamp<std::int64_t>(work / grain, 1, std::int64_t{blocks_a_core} * request.processors);
+    // Mostly over after a few elements, and else in the time that sharing takes.
+    const bool quick = request.ends_early && plan.tiles == 1 &&
+                       work * bytes_read(request.operands) <= std::int64_t{1} << 20;
+    const std::int64_t wanted = quick ? 1 : blocks;
     plan.chunk = plan.steps;
     // What can be over soon is cut finely: whoever comes later has nothing to do.
     const std::int64_t cuts = request.may_settle

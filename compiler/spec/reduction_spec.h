@@ -20,6 +20,7 @@ struct ReductionSpec : KernelSpec {
     std::string atomic_join;             // of atomic_join.cuh, or "": blocks may join by atomics
     bool exact = false;                  // reduce_expr rounds nothing: its order is not seen
     std::string settled;                 // the one of two results that no element changes, or ""
+    bool ends_early = false;             // mostly the first elements decide
     // What the expressions look at besides elements.
     bool uses_position = false; // `_J`: where the element stands along the reduced axes
     bool uses_row = false;      // `_i`: which output it belongs to

@@ -22,9 +22,9 @@ struct RowWalk {
     std::vector<RowJoin> joins;
     std::string rows; // statements for each row, once its joins are known; their names stay
     std::string held; // `elements` where earlier walks kept some of them; "" where they did not
-    // `elements` without branches, which takes `quern_usual` away from what it is not good for; or
-    // "". It sees what `swift_rows` make, statements for each row.
-    std::string swift, swift_rows;
+    // `elements` and `held` without branches, which take `quern_usual` away from what they are not
+    // good for; or "". They see what `swift_rows` make, statements for each row.
+    std::string swift, held_swift, swift_rows;
 };
 
 // A value of each element that the statements of walk `from` make, and `held` of later ones read.

@@ -79,15 +79,19 @@ constexpr std::array methods{
 using GivenOptions = std::array<PyObject*, option_names.size()>;
 
 // What a call gives, by option; nullptr where it gives none.
-GivenOptions read_options(const Method& method, const FastArguments& made) {
-    std::array<const char*, option_names.size()> taken{};
-    GivenOptions values{}, given{};
-    const std::size_t options = method.options.size();
-    for (std::size_t k = 0; k < options; ++k)
-        taken[k] = option_names[static_cast<std::size_t>(method.options[k])];
-    read_arguments(row(method.op).name, std::span(taken).first(options), method.positional, made,
-                   std::span(values).first(options));
-    for (std::size_t k = 0; k < options; ++k)
+template <std::size_t which> GivenOptions read_options(const FastArguments& made) {
+    constexpr const Method& method = methods[which];
+    static constexpr auto names = [] {
+        std::array<const char*, method.options.size()> found{};
+        std::ranges::transform(method.options, found.begin(), [](Option option) {
+            return option_names[static_cast<std::size_t>(option)];
+        });
+        return found;
+    }();
+    std::array<PyObject*, names.size()> values{};
+    read_arguments(row(method.op).name, names, method.positional, made, values);
+    GivenOptions given{};
+    for (std::size_t k = 0; k < names.size(); ++k)
         given[static_cast<std::size_t>(method.options[k])] = values[k];
     return given;
 }
@@ -131,7 +135,7 @@ template <std::size_t which> PyObject* method(PyObject* self, PyObject* const* a
     return guarded(
         [&] {
             const GivenOptions given =
-                read_options(methods[which], {arguments, static_cast<std::size_t>(count), names});
+                read_options<which>({arguments, static_cast<std::size_t>(count), names});
             return call(methods[which], self, given).release().ptr();
         },
         static_cast<PyObject*>(nullptr));

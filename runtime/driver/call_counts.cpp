@@ -39,6 +39,7 @@ template <int Provider> void start(DriverApi& api) {
     state.original = api;
 #define QUERN_COUNT(deed, fn) replace<Provider, &DriverApi::fn, Deed::deed>(api, api.fn);
     QUERN_COUNT(launch, cuLaunchKernel)
+    QUERN_COUNT(launch, cuLaunchKernelEx)
     QUERN_COUNT(launch, cuLaunchCooperativeKernel)
     QUERN_COUNT(copy, cuMemcpyHtoD)
     QUERN_COUNT(copy, cuMemcpyHtoDAsync)

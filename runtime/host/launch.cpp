@@ -298,6 +298,22 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
     return launch_as({{gx, gy, gz}, {bx, by, bz}, shared_bytes, 0}, handle, stream, params, extra);
 }
 
+// Kernels of a stream run one after the other here, whatever may overlap.
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction handle, void** params,
+                          void** extra) {
+    if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned k = 0; k < config->numAttrs; ++k)
+        if (config->attrs[k].id != CU_LAUNCH_ATTRIBUTE_IGNORE &&
+            config->attrs[k].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            return CUDA_ERROR_NOT_SUPPORTED;
+    return launch_as({{config->gridDimX, config->gridDimY, config->gridDimZ},
+                      {config->blockDimX, config->blockDimY, config->blockDimZ},
+                      config->sharedMemBytes,
+                      0},
+                     handle, config->hStream, params, extra);
+}
+
 // A grid that waits for itself must fit on the device at once: here as on an H200.
 CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz,
                                    unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,

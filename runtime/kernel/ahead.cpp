@@ -64,7 +64,7 @@ class Crew {
     }
     void wait() {
         std::unique_lock lock(mutex_);
-        none_.wait(lock, [&] { return threads_ == 0 && orders_.empty(); });
+        wait(lock);
     }
 
   private:
@@ -84,9 +84,13 @@ class Crew {
     }
     // A child has neither these threads nor the streams' own.
     void before_fork() {
-        wait();
+        std::unique_lock lock(mutex_);
+        wait(lock);
         host::wait_for_kept_work();
-        mutex_.lock();
+        lock.release(); // until the process is copied
+    }
+    void wait(std::unique_lock<std::mutex>& lock) {
+        none_.wait(lock, [&] { return threads_ == 0 && orders_.empty(); });
     }
     void after_fork_in_child() {
         std::construct_at(&mutex_);

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 
+#include <unistd.h>
+
 namespace quern {
 
 // Whether what a thread makes is there.
@@ -17,10 +19,15 @@ class Arrival {
     [[nodiscard]] bool is_here() const noexcept { // at first nobody is waited for
         return state_.load(std::memory_order_acquire) == State::here;
     }
+    // Also in a forked child for what a thread of its parent was about to order.
     [[nodiscard]] bool has_failed() const noexcept {
-        return state_.load(std::memory_order_acquire) == State::failed;
+        const State state = state_.load(std::memory_order_acquire);
+        return state != State::here && (state == State::failed || expected_in_ != getpid());
     }
-    void expect() noexcept { state_.store(State::on_its_way, std::memory_order_release); }
+    void expect() noexcept {
+        expected_in_ = getpid();
+        state_.store(State::on_its_way, std::memory_order_release);
+    }
     void settle(bool well) noexcept {
         state_.store(well ? State::here : State::failed, std::memory_order_release);
         state_.notify_all();
@@ -30,6 +37,7 @@ class Arrival {
   private:
     enum class State : std::uint8_t { here, on_its_way, failed };
     std::atomic<State> state_{State::here};
+    pid_t expected_in_ = 0;
 };
 
 // Nothing goes ahead before the first call of this, nor after the first of the other one, which

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,6 +83,9 @@ struct LaunchStep {
     CUfunction function = nullptr;
     unsigned grid = 0, block = 0;
     unsigned shared_bytes = 0; // dynamic
+    // It begins with quern::wait_for_earlier(): its blocks may come while the last of the stream's
+    // kernel before it are still at work.
+    bool overlaps = false;
 };
 
 // Launches the steps one after the other on the same parameters and notes the arrays' use on the
@@ -91,12 +93,15 @@ struct LaunchStep {
 void launch(const KernelSpec& spec, Device& device, CUstream stream,
             std::span<const LaunchStep> steps, PackedParameters& parameters,
             const ParamArrays& arrays, void (*on_wait)(bool entering));
-// The same on the CPU where the kernel is still on its way: the stream keeps them until then.
-// `steps()` tells the functions when they are there; `owner` holds all that they and `arrival`
-// belong to.
+// A kernel that is still on its way, on the CPU: where it will be, and who holds it.
+struct Awaited {
+    const Arrival& arrival;
+    const CUfunction& function; // there when it has arrived
+    std::shared_ptr<const void> owner;
+};
+// The same of such a one: its stream keeps the launch until then.
 void launch_on_arrival(const KernelSpec& spec, Device& device, CUstream stream,
-                       const Arrival& arrival, std::shared_ptr<const void> owner,
-                       std::function<std::array<LaunchStep, 2>()> steps,
+                       const Awaited& kernel, unsigned grid, unsigned block,
                        const PackedParameters& parameters, const ParamArrays& arrays);
 // The line of QUERN_SHOW_LAUNCH.
 void show_launch(const KernelSpec& spec, const Device& device, const std::string& plan,

@@ -200,12 +200,8 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
     parameters.add_nest(loaded->nest, plan);
 
     if (!loaded->arrival.is_here()) [[unlikely]] {
-        launch_on_arrival(
-            spec, device, stream, loaded->arrival, state_,
-            [loaded, grid = plan.grid, block = plan.block] {
-                return std::array{LaunchStep{loaded->function, grid, block}, LaunchStep{}};
-            },
-            parameters, arrays);
+        launch_on_arrival(spec, device, stream, {loaded->arrival, loaded->function, state_},
+                          plan.grid, plan.block, parameters, arrays);
         return made;
     }
     const LaunchStep step{loaded->function, plan.grid, plan.block};

@@ -23,9 +23,9 @@ namespace {
 struct Loaded {
     CUfunction function = nullptr, finish = nullptr;
     ModuleHandle module;
-    std::vector<ReductionField> nest;      // there before the others
-    bool splits = false, finishes = false; // with partial results; by a second kernel
-    std::uint32_t accumulator_bytes = 0;   // where it splits
+    ReductionLayout layout; // there before the others, as its fields are
+    std::vector<ReductionField> nest;
+    std::uint32_t accumulator_bytes = 0; // where it splits
     Arrival arrival;
 };
 
@@ -101,8 +101,8 @@ void ReductionKernel::State::make(const Typed<Loaded>& typed, const Compilation&
     CompiledKernel compiled = compilation.run();
     loaded.module = load_module(device, compiled.binary, spec.name);
     loaded.function = find_function(device, loaded.module, compiled.symbol);
-    if (loaded.splits) {
-        if (loaded.finishes)
+    if (loaded.layout.split) {
+        if (loaded.layout.target == Target::cpu)
             loaded.finish = find_function(device, loaded.module, compiled.symbol + "_finish");
         const std::string symbol = own_prefix(spec) + "accumulator_bytes";
         CUdeviceptr address = 0;
@@ -253,6 +253,7 @@ void make_plan(const ReductionSpec& spec, const Device& device, const ReductionC
     request.may_read_between = spec.maps_anything;
     request.may_join_atomically = plan_options().atomic_joins && !spec.atomic_join.empty();
     request.may_settle = !spec.settled.empty();
+    request.ends_early = spec.ends_early;
     request.most_steps = spec.inner_steps;
     request.force_splits = call.splits;
     if (!plan_reduction(request, prepared.plan))
@@ -360,9 +361,8 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
             begin_reduction(spec, typed.signature, prepared.variant, device.arch()),
             {device, stream, state.own && !prepared.variant.layout.split, on_wait},
             [&](Loaded& made) {
-                made.nest = reduction_fields(prepared.variant.layout);
-                made.splits = prepared.variant.layout.split;
-                made.finishes = made.splits && prepared.variant.layout.target == Target::cpu;
+                made.layout = prepared.variant.layout;
+                made.nest = reduction_fields(made.layout);
             });
 
     const ReductionPlan& plan = prepared.plan;
@@ -373,12 +373,8 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     pack(spec, typed, args, *loaded, prepared, room, parameters);
 
     if (!loaded->arrival.is_here()) [[unlikely]] {
-        launch_on_arrival(
-            spec, device, stream, loaded->arrival, state_,
-            [loaded, grid = plan.grid, block = plan.block] {
-                return std::array{LaunchStep{loaded->function, grid, block}, LaunchStep{}};
-            },
-            parameters, prepared.arrays);
+        launch_on_arrival(spec, device, stream, {loaded->arrival, loaded->function, state_},
+                          plan.grid, plan.block, parameters, prepared.arrays);
         return std::move(prepared.made);
     }
     const std::array<LaunchStep, 2> steps{
@@ -387,7 +383,7 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     if (settings().show_launch) [[unlikely]]
         show_launch(spec, device, join(describe(plan.layout), ", splits ", plan.splits), steps[0]);
     launch(spec, device, stream, steps, parameters, prepared.arrays, on_wait);
-    if (plan.layout.split)
+    if (plan.layout.split && is_capturing(device, stream))
         keep_for_graph(device, stream, std::make_shared<const SharedRoom>(std::move(room)));
     return std::move(prepared.made);
 }

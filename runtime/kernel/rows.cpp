@@ -199,7 +199,9 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     parameters.add_nest(loaded->nest, plan);
-    const LaunchStep step{loaded->function, plan.grid, plan.layout.block, plan.shared_bytes};
+    const bool overlaps = device.properties().major >= 9;
+    const LaunchStep step{loaded->function, plan.grid, plan.layout.block, plan.shared_bytes,
+                          overlaps};
     if (settings().show_launch) [[unlikely]]
         show_launch(spec, device, describe(plan.layout), step);
     launch(spec, device, call.stream, {&step, 1}, parameters, arrays, on_wait);

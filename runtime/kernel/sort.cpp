@@ -129,7 +129,8 @@ class Sort {
 
     // Parts of a row are dealt out into cells, and cells sorted, each like a row.
     void dealt_rows() {
-        constexpr std::int64_t splitters_bytes = 63 * 16; // the most keys, of the widest type
+        constexpr std::int64_t splitters_bytes =
+            65 * 16; // 64 keys, of the widest type, and a range
         const std::int64_t cells = plan_.cells, entries = cells * plan_.splits;
         const Array &splitters = *room(DType::uint8, count() * splitters_bytes),
                     &cell_of = *room(DType::uint8, rows_.size()),
@@ -144,21 +145,23 @@ class Sort {
             there = room_for_places();
         }
         run("quern_sort_splitters",
-            {Argument::of(rows_), Argument::of(splitters), number(length()), number(cells)},
+            {Argument::of(rows_), Argument::of(cell_of), Argument::of(splitters), number(length()),
+             number(plan_.splits), number(cells)},
             static_cast<std::uint32_t>(count()));
         run("quern_sort_count", {Argument::of(rows_), Argument::of(cell_of),
                                  Argument::of(splitters), Argument::of(counts), number(length()),
                                  number(plan_.splits), number(plan_.tile), number(cells)});
         run("quern_sort_offsets", {Argument::of(counts), number(entries)},
             static_cast<std::uint32_t>(count()));
-        run("quern_sort_deal", {Argument::of(rows_), Argument::of(cell_of), Argument::of(dealt),
-                                array_or_null(places), Argument::of(counts), number(length()),
-                                number(plan_.splits), number(plan_.tile), number(cells)});
+        run("quern_sort_deal",
+            {Argument::of(rows_), Argument::of(cell_of), Argument::of(splitters),
+             Argument::of(dealt), array_or_null(places), Argument::of(counts), number(length()),
+             number(plan_.splits), number(plan_.tile), number(cells)});
         run("quern_sort_cells",
-            {Argument::of(dealt), array_or_null(places), array_or_null(values), Argument::of(spare),
-             array_or_null(here), array_or_null(there), array_or_null(given_),
-             array_or_null(places_), Argument::of(counts), number(length()), number(plan_.splits),
-             number(cells)},
+            {Argument::of(dealt), Argument::of(cell_of), Argument::of(splitters),
+             array_or_null(places), array_or_null(values), Argument::of(spare), array_or_null(here),
+             array_or_null(there), array_or_null(given_), array_or_null(places_),
+             Argument::of(counts), number(length()), number(plan_.splits), number(cells)},
             static_cast<std::uint32_t>(count() * cells));
     }
     void split_rows() {

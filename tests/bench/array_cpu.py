@@ -1,12 +1,15 @@
-"""Every array function at 10^6 elements on one CPU thread beside NumPy, in CPU time. Prints a line of JSON for each
-function: its dtype of the worst ratio, the other ratios beside it, and last, on stderr, which are above the limit.
+"""Every array function at 10^6 elements beside NumPy, by the clock on the wall and with all threads of both. Prints a
+line of JSON for each function: its dtype of the worst ratio, the other ratios beside it, and last, on stderr, which are
+above the limit.
 
-`python -m tests.bench.array_cpu sort unique` runs the functions whose names begin so.
+`python -m tests.bench.array_cpu sort unique` runs the functions whose names begin so; with QUERN_NUM_THREADS=1 and
+OPENBLAS_NUM_THREADS=1 on one thread.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -41,9 +44,12 @@ sort(M, 0)|argsort(a)|searchsorted(S, a)|M[::2, ::2] + 1|M[:, ::-1] + M|a + b|a 
 clip(a, 0, 1)|logical_and(a, b)|maximum(a, b)|iscomplexobj(a)|isreal(a)|real(a).copy()|fill_diagonal(N, 1)
 nan_to_num(a)|trace(M)
 """
-NUMBERS = """
+PRODUCTS = """
 dot(a, b)|vdot(a, b)|inner(M, v)|outer(v, w)|v @ M|M @ v|einsum("ij->j", M)|einsum("ij,j->i", M, v)|kron(v, w)
-tensordot(M, v, 1)|average(a)|average(a, weights=b)|var(a)|std(M, 0)|std(M, 1)|diff(a)|diff(M, axis=0)
+tensordot(M, v, 1)
+"""
+NUMBERS = """
+average(a)|average(a, weights=b)|var(a)|std(M, 0)|std(M, 1)|diff(a)|diff(M, axis=0)
 ediff1d(a)|gradient(a)|trapezoid(a)|convolve(a, v[:15])|correlate(a, v[:15])
 cross(a[:999999].reshape(-1, 3), b[:999999].reshape(-1, 3))|nansum(a)|nanmean(a)|allclose(a, b)|isclose(a, b)
 angle(a)|around(a, 2)|vander(v, 1000)
@@ -62,6 +68,7 @@ hamming(1000000)|blackman(1000000)|bartlett(1000000)|kaiser(1000000, 5)|bincount
 unpackbits(c)|tril_indices(1000)|unravel_index(p, (1000, 1000))|ravel_multi_index((k, k), (1000, 1000))
 ix_(v, v)|frombuffer(buffer)|modf(b)|frexp(b)|divmod(k, 7)|ldexp(b, k)
 """
+BLAS_SPINS = 0.05  # seconds that OpenBLAS's threads take a core after their work, at most
 ONLY_INTEGERS = {"gcd", "lcm", "left_shift", "right_shift"}
 
 
@@ -77,7 +84,13 @@ def expressions() -> Iterator[tuple[str, tuple[str, ...]]]:
             continue
         arguments = ", ".join("ab"[: function.nin])
         yield f"{name}({arguments})", DTYPES[2:4] if name in ONLY_INTEGERS else DTYPES
-    for text, dtypes in ((EVERY, DTYPES), (NUMBERS, (*DTYPES[:4], DTYPES[5])), (REALS, DTYPES[:4])):
+    numbers = (*DTYPES[:4], DTYPES[5])
+    for text, dtypes in (
+        (EVERY, DTYPES),
+        (PRODUCTS, numbers),
+        (NUMBERS, numbers),
+        (REALS, DTYPES[:4]),
+    ):
         for line in text.split("\n"):
             yield from ((expression, dtypes) for expression in line.split("|") if expression)
     for line in ALONE.split("\n"):
@@ -143,7 +156,8 @@ def ratio_of(
         by_us()
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    us, numpy = seconds((by_us, by_numpy), 0.02)
+    pause = BLAS_SPINS if expression in PRODUCTS else 0
+    us, numpy = seconds((by_us, by_numpy), 0.02, clock=time.perf_counter, pause=pause)
     return Sample.of(us).map(lambda s: s * 1e3), Sample.of(numpy).map(lambda s: s * 1e3)
 
 

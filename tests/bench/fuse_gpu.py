@@ -1,4 +1,4 @@
-"""Fused functions on a GPU by the bytes that they must move, beside the copy rate, CuPy's `fuse` and PyTorch.
+"""Fused functions on a GPU by the bytes that they must move, beside the copy rate, and in turns with CuPy and PyTorch.
 Prints a line of JSON for each.
 
 `python -m tests.bench.fuse_gpu "softmax"` runs the rows whose names begin so; with QUERN_BENCH_COMPILE=1 torch.compile
@@ -17,7 +17,6 @@ import numpy as np
 
 from tests.bench.array_gpu import wanted
 from tests.bench.beside_unfused import beside_unfused
-from tests.bench.device import rate
 from tests.bench.floor import Floor
 from tests.bench.fuse_first import first_call_rows
 from tests.bench.measure import Row, Sample, alternate, call_us, have
@@ -88,22 +87,72 @@ ROWS: dict[str, tuple[Function, str]] = {
 }
 
 
-def peers_of(function: Function, torch_text: str, host: tuple[Any, ...], axis: int | None) -> Any:
+def torch_module() -> Any:
+    """PyTorch, or None."""
+    if not have("torch"):
+        return None
+    import torch
+
+    return torch
+
+
+def torch_function(text: str, axis: int) -> Function | None:
+    """That of x, where PyTorch has it for this axis."""
+    if axis != -1 and "layer_norm" in text:
+        return None
+    found: Function = eval(f"lambda x: {text}", {"torch": torch_module(), "axis": axis})
+    return found
+
+
+Peer = tuple[Callable[[], object], Callable[[], object]]  # a call, and what waits for it
+
+
+def peers_of(
+    function: Function, torch_function: Function | None, host: tuple[Any, ...], fuses: bool
+) -> dict[str, Peer]:
     """Calls of other libraries on the same arrays, by their names."""
-    calls: dict[str, tuple[Function, Function]] = {}
-    if have("torch") and torch_text:
+    calls: dict[str, Peer] = {}
+    if have("torch") and torch_function is not None:
         import torch
 
         tensors = [torch.from_numpy(a).cuda() for a in host]
-        code = eval(f"lambda x: {torch_text}", {"torch": torch, "axis": axis})
-        if axis == -1 or "layer_norm" not in torch_text:
-            calls["PyTorch"] = (partial(code, *tensors), torch.cuda.synchronize)
-            if os.environ.get("QUERN_BENCH_COMPILE"):
-                calls["torch.compile"] = (
-                    partial(torch.compile(code), *tensors),
-                    torch.cuda.synchronize,
-                )
+        calls["PyTorch"] = (partial(torch_function, *tensors), torch.cuda.synchronize)
+        if os.environ.get("QUERN_BENCH_COMPILE"):
+            torch._dynamo.reset()  # else sizes that differ from another row's count as unknown ones
+            compiled = torch.compile(torch_function, dynamic=False)
+            calls["torch.compile"] = (partial(compiled, *tensors), torch.cuda.synchronize)
+    if have("cupy"):
+        import cupy
+
+        arrays = [cupy.asarray(a) for a in host]
+        eager = partial(function, cupy)
+        wait = cupy.cuda.Device().synchronize
+        calls["CuPy"] = (partial(eager, *arrays), wait)
+        if fuses:
+            calls["CuPy fuse"] = (
+                partial(
+                    cupy.fuse(kernel_name="fused")(lambda *args: function(cupy, *args)), *arrays
+                ),
+                wait,
+            )
     return calls
+
+
+def rates_in_turns(calls: dict[str, Peer], moved: int, rounds: int = 9) -> dict[str, Sample]:
+    """GB/s by the bytes that each must move: batches of 15 ms, so that what the host does before the first kernel of
+    one and after its last does not count, in turns, so that a warm moment meets all.
+    """
+    counts: dict[str, int] = {}
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for name, (call, wait) in calls.items():
+        call(), wait()
+        counts[name] = max(10, min(500, int(15e3 / call_us(call, wait, calls=5, repeats=3).median)))
+    for k in range(rounds):
+        for name in list(calls)[:: -1 if k % 2 else 1]:
+            call, wait = calls[name]
+            us = call_us(call, wait, calls=counts[name], repeats=1, warm=3).median
+            found[name].append(moved / us / 1e3)
+    return {name: Sample.of(values) for name, values in found.items()}
 
 
 def rate_row(
@@ -113,30 +162,34 @@ def rate_row(
     moved: int,
     copy: Sample | None,
     share: float,
-    torch_text: str = "",
-    axis: int | None = None,
+    torch_function: Function | None = None,
+    fuses: bool = False,
+    beats_peers: bool = False,
 ) -> Row:
+    """`fuses`: CuPy's `fuse` takes it too."""
     import quern
 
     given = [quern.asarray(a) for a in host]
     fused = quern.fuse(lambda *args: function(quern, *args))
-    sample = rate(partial(fused, *given), quern.synchronize, moved)
+    calls = {
+        "ours": (partial(fused, *given), quern.synchronize),
+        "unfused": (partial(function, quern, *given), quern.synchronize),
+    }
+    rates = rates_in_turns({**calls, **peers_of(function, torch_function, host, fuses)}, moved)
     row = Row(
         SECTION,
         name,
         "GB/s",
-        sample,
+        rates.pop("ours"),
         copy,
         "copy",
-        f">= {share}x the copy rate",
+        f">= {share}x the copy rate" + (", >= 1.0x the best peer" if beats_peers else ""),
         share,
         higher_is_better=True,
+        beats_peers=beats_peers,
     )
-    row.note = (
-        f"unfused {rate(lambda: function(quern, *given), quern.synchronize, moved).median:.0f}"
-    )
-    for peer, (call, wait) in peers_of(function, torch_text, host, axis).items():
-        row.peers[peer] = rate(call, wait, moved)
+    row.note = f"unfused {rates.pop('unfused').median:.0f}"
+    row.peers = rates
     return row
 
 
@@ -145,7 +198,16 @@ def elementwise_rows(parts: list[str], copy: Sample | None) -> Iterator[Row]:
     if wanted("black_scholes", parts):
         s = random.random(N, np.float32) * 50 + 75
         host = (s, s[::-1].copy(), random.random(N, np.float32) + 0.1)
-        yield rate_row("black_scholes 2^27", black_scholes, host, 5 * s.nbytes, copy, 0.95)
+        yield rate_row(
+            "black_scholes 2^27",
+            black_scholes,
+            host,
+            5 * s.nbytes,
+            copy,
+            0.95,
+            partial(black_scholes, torch_module()),
+            True,
+        )
     if wanted("polynomial", parts):
         x = random.standard_normal((8192, 8192), np.float32)
         mask = (x > 0).astype(np.int8)
@@ -176,8 +238,8 @@ def row_rows(parts: list[str], copy: Sample | None) -> Iterator[Row]:
                 x.nbytes + stored,
                 copy,
                 0.6 if shape[1] > 100_000 else 0.8,
-                torch_text,
-                axis,
+                torch_function(torch_text, axis),
+                beats_peers=True,
             )
 
 
@@ -189,8 +251,14 @@ def sum_rows(parts: list[str]) -> Iterator[Row]:
     x = random.standard_normal((8192, 8192), np.float32)
     y = x[::-1].copy()
     ours = quern.asarray(x)
-    plain = rate(lambda: ours.sum(), quern.synchronize, x.nbytes)
-    by_row = rate(lambda: ours.sum(axis=1), quern.synchronize, x.nbytes)
+    sums = rates_in_turns(
+        {
+            "all": (lambda: ours.sum(), quern.synchronize),
+            "by row": (lambda: ours.sum(axis=1), quern.synchronize),
+        },
+        x.nbytes,
+    )
+    plain, by_row = sums["all"], sums["by row"]
     for name, function, host, beside in (
         ("sum of squared differences", lambda np, x, y: np.sum((x - y) ** 2), (x, y), plain),
         ("root mean square", lambda np, x: np.sqrt(np.mean(x * x)), (x,), plain),

@@ -23,9 +23,14 @@ LIMIT, WORST = 1.0, 0.8
 
 
 def seconds(
-    calls: tuple[Callable[[], object], ...], least: float = 0.03, rounds: int = 5
+    calls: tuple[Callable[[], object], ...],
+    least: float = 0.03,
+    rounds: int = 5,
+    clock: Callable[[], float] = time.process_time,
+    pause: float = 0,
 ) -> list[list[float]]:
-    """CPU time of each call: rounds in turns, so that a noisy moment meets all, `least` seconds for the slowest.
+    """CPU time of each call, or what `clock` tells: rounds in turns, so that a noisy moment meets all, `least` seconds
+    for the slowest, and a `pause` before each turn.
 
     Each is called as often as the others: the caches take several calls to settle, so that fewer would be slower ones.
     For the same reason the first round is not counted.
@@ -33,16 +38,17 @@ def seconds(
     found: list[list[float]] = [[] for _ in calls]
     slowest = 1e-7
     for call in calls:
-        began = time.process_time()
+        began = clock()
         call()
-        slowest = max(slowest, time.process_time() - began)
+        slowest = max(slowest, clock() - began)
     count = max(1, int(least / rounds / slowest))
     for _ in range(rounds + 1):
         for k, call in enumerate(calls):
-            began = time.process_time()
+            time.sleep(pause)
+            began = clock()
             for _ in range(count):
                 call()
-            found[k].append((time.process_time() - began) / count)
+            found[k].append((clock() - began) / count)
     return [each[1:] for each in found]
 
 

@@ -452,6 +452,11 @@ struct FakeDriver::State {
         launches.push_back(std::move(launch));
         return CUDA_SUCCESS;
     }
+    CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** params, void**) {
+        return cuLaunchKernel(f, config->gridDimX, config->gridDimY, config->gridDimZ,
+                              config->blockDimX, config->blockDimY, config->blockDimZ,
+                              config->sharedMemBytes, config->hStream, params, nullptr);
+    }
     CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz,
                                        unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                        CUstream stream, void** params) {

@@ -41,6 +41,24 @@ template <class T, class Kept> __device__ inline Moments<T, Kept> combined(const
     both.scatter = a.scatter + b.scatter + off * off * static_cast<T>(a.count) * part;
     return both;
 }
+#ifndef __QUERN_HOST__
+// Those of some neighbouring lanes of a warp: they learn the mean of all, and what each has about it adds up.
+template <class T> __device__ inline T sum_of_lanes(T x, unsigned int lanes) {
+    for (unsigned int apart = lanes / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+    return x;
+}
+template <class T, class Kept, class Join>
+__device__ inline Moments<T, Kept> join_lanes(const Moments<T, Kept>& own, unsigned int lanes, const Join&) {
+    Moments<T, Kept> all;
+    all.count = sum_of_lanes(own.count, lanes);
+    const T count = static_cast<T>(own.count), part = count / static_cast<T>(all.count > 0 ? all.count : 1);
+    const Kept near = __shfl_sync(0xffffffffu, own.mean, threadIdx.x % 32 & ~(lanes - 1));
+    all.mean = near + sum_of_lanes(static_cast<T>(own.mean - near) * part, lanes);
+    const T off = static_cast<T>(own.mean - all.mean);
+    all.scatter = sum_of_lanes(own.scatter + off * off * count, lanes);
+    return all;
+}
+#endif
 // The same while one thread sums up: differences from its first value, and their squares. The values are a V, of as many
 // digits as T has or of fewer.
 template <class T, class V = T> struct Shifted {

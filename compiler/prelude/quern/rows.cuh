@@ -5,20 +5,34 @@
 
 namespace quern {
 
+// Nothing that the stream's earlier kernels may write or read is touched before it: then this one may be launched while the
+// last of their blocks are at work.
+__device__ inline void wait_for_earlier() {
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// The values of some neighbouring lanes of a warp, a power of two, joined, in each of them.
+template <class T, class Join> __device__ inline T join_lanes(T value, unsigned int lanes, const Join& join) {
+    for (unsigned int step = lanes / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
+    return value_of(value, threadIdx.x % 32 & ~(lanes - 1));
+}
+
 // The values of 2^bits neighbouring threads, joined, in each of them. Every thread of the block takes part, once with the
-// same slots, of which there is one for each warp. What is dear to join is joined by one warp for all.
+// same slots, of which there is one for each warp. What is dear to join is joined by one warp for many.
 template <class T, class Join, class Shared>
 __device__ inline T join_group(T value, unsigned int bits, const Join& join, Shared& slots) {
     const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32, threads = 1u << bits;
-    for (unsigned int step = (threads < 32 ? threads : 32) / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
-    if (threads <= 32) return value_of(value, lane & ~(threads - 1));
+    value = join_lanes(value, threads < 32 ? threads : 32, join);
+    if (threads <= 32) return value;
     const unsigned int warps = threads / 32, first = warp & ~(warps - 1);
     if (lane == 0) slots[warp] = value;
     __syncthreads();
+    if (warps == 2) return join(slots[first], slots[first + 1]);
     if (sizeof(T) <= 8 || warp == first) {
-        value = slots[first + lane % warps];
-        for (unsigned int step = warps / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
-        if (sizeof(T) <= 8) return value_of(value, 0);
+        value = join_lanes(slots[first + lane % warps], warps, join);
+        if (sizeof(T) <= 8) return value;
         __syncwarp(); // another lane has read what is written now
         if (lane == 0) slots[first] = value;
     }

@@ -307,48 +307,11 @@ template <class T, bool as_keys> struct RowSort {
     }
 };
 
-#if !QUERN_SORT_PAIRS
 // Values that their keys bring back are counted and written anew where there are few.
-template <class T> __device__ inline bool write_counted(const T*, T*, T*, long long) { return false; }
+template <class T> struct IsCounted { static const bool value = false; };
+#if !QUERN_SORT_PAIRS
 #define QUERN_COUNTED(T)                                                                                                       \
-    template <> __device__ inline bool write_counted(const T* in, T* out, T* room, long long length) { return count_values(in, out, room, length); }
-template <class T> __device__ inline bool count_values(const T* in, T* out, T* room, long long length) {
-    typedef typename Ordered<T>::Key Key;
-    Key least = Ordered<T>::key(in[0]), most = least;
-    const auto look = [&](long long begin, long long end) { // are there few? 0: all that 64 bits have
-        for (long long k = begin; k < end; ++k) {
-            const Key key = Ordered<T>::key(in[k]);
-            least = key < least ? key : least;
-            most = most < key ? key : most;
-        }
-        const unsigned long long range = static_cast<unsigned long long>(most - least) + 1;
-        return range != 0 && range <= static_cast<unsigned long long>(length) / 8;
-    };
-    if (!look(0, length < 64 ? length : 64) || !look(0, length)) return false;
-    const unsigned long long range = static_cast<unsigned long long>(most - least) + 1;
-    const int most_apart = 256, tables = 4;
-    SortCount apart[tables][most_apart];
-    const unsigned long long past = (0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount);
-    if (range > most_apart && range * sizeof(SortCount) + past > static_cast<unsigned long long>(length) * sizeof(T)) return false;
-    SortCount* const joint = range <= most_apart ? apart[0] : reinterpret_cast<SortCount*>(reinterpret_cast<char*>(room) + past);
-    for (unsigned long long d = 0; d < range; ++d) joint[d] = 0;
-    long long k = 0;
-    if (range <= most_apart) { // so that neighbours of one value need not wait for each other
-        for (int t = 1; t < tables; ++t)
-            for (unsigned long long d = 0; d < range; ++d) apart[t][d] = 0;
-        for (; k + tables <= length; k += tables)
-            for (int t = 0; t < tables; ++t) ++apart[t][static_cast<Key>(Ordered<T>::key(in[k + t]) - least)];
-        for (int t = 1; t < tables; ++t)
-            for (unsigned long long d = 0; d < range; ++d) joint[d] += apart[t][d];
-    }
-    for (; k < length; ++k) ++joint[static_cast<Key>(Ordered<T>::key(in[k]) - least)];
-    for (unsigned long long d = 0; d < range; ++d) {
-        const T value = Ordered<T>::value(static_cast<Key>(least + static_cast<Key>(d)));
-        for (SortCount c = 0; c < joint[d]; ++c) out[c] = value;
-        out += joint[d];
-    }
-    return true;
-}
+    template <> struct IsCounted<T> { static const bool value = true; };
 QUERN_COUNTED(bool)
 QUERN_COUNTED(signed char)
 QUERN_COUNTED(unsigned char)
@@ -361,13 +324,83 @@ QUERN_COUNTED(unsigned long long)
 #undef QUERN_COUNTED
 #endif
 
+// How many keys there are from the least to the greatest of a row's; 0 where they are more than `most`.
+template <class T> __device__ inline unsigned long long count_range(const T* in, long long length, long long most, typename Ordered<T>::Key& least) {
+    typedef typename Ordered<T>::Key Key;
+    Key greatest = least = Ordered<T>::key(in[0]);
+    const auto look = [&](long long begin, long long end) { // 0: all that 64 bits have
+        for (long long k = begin; k < end; ++k) {
+            const Key key = Ordered<T>::key(in[k]);
+            least = key < least ? key : least;
+            greatest = greatest < key ? key : greatest;
+        }
+        const unsigned long long range = static_cast<unsigned long long>(greatest - least) + 1;
+        return range <= static_cast<unsigned long long>(most) ? range : 0;
+    };
+    return look(0, length < 64 ? length : 64) ? look(0, length) : 0;
+}
+// How often in[begin, end) has each of `range` keys from `least` on.
+template <class T>
+__device__ inline void count_values(const T* in, long long begin, long long end, typename Ordered<T>::Key least, unsigned long long range,
+                                    SortCount* counts) {
+    typedef typename Ordered<T>::Key Key;
+    const int most_apart = 256, tables = 3;
+    for (unsigned long long d = 0; d < range; ++d) counts[d] = 0;
+    const auto at = [&](long long k) { return static_cast<Key>(Ordered<T>::key(in[k]) - least); };
+    long long k = begin;
+    if (range <= most_apart) { // so that neighbours of one value need not wait for each other
+        SortCount apart[tables][most_apart];
+        for (int t = 0; t < tables; ++t)
+            for (unsigned long long d = 0; d < range; ++d) apart[t][d] = 0;
+        for (; k + tables < end; k += tables + 1) {
+            ++counts[at(k)];
+            for (int t = 0; t < tables; ++t) ++apart[t][at(k + 1 + t)];
+        }
+        for (int t = 0; t < tables; ++t)
+            for (unsigned long long d = 0; d < range; ++d) counts[d] += apart[t][d];
+    }
+    for (; k < end; ++k) ++counts[at(k)];
+}
+// Those of `count` parts, each with counts of its own behind the others', for keys [first, end) of `range`.
+template <class T>
+__device__ inline void write_values(T* out, const SortCount* counts, long long parts, unsigned long long range, typename Ordered<T>::Key least,
+                                    unsigned long long first, unsigned long long end) {
+    typedef typename Ordered<T>::Key Key;
+    for (unsigned long long d = first; d < end; ++d) {
+        const T value = Ordered<T>::value(static_cast<Key>(least + static_cast<Key>(d)));
+        SortCount count = 0;
+        for (long long part = 0; part < parts; ++part) count += counts[part * range + d];
+        for (SortCount c = 0; c < count; ++c) out[c] = value;
+        out += count;
+    }
+}
+// Room for counts among so many bytes, and how many there are.
+__device__ inline SortCount* aligned_counts(void* room, long long bytes, long long& count) {
+    const long long past = static_cast<long long>((0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount));
+    count = bytes > past ? (bytes - past) / static_cast<long long>(sizeof(SortCount)) : 0;
+    return reinterpret_cast<SortCount*>(static_cast<char*>(room) + past);
+}
+template <class T> __device__ inline bool write_counted(const T* in, T* out, T* spare, long long length) {
+    const long long few = 256;
+    SortCount own[few];
+    long long most;
+    SortCount* const room = aligned_counts(spare, length * static_cast<long long>(sizeof(T)), most);
+    if (most < few) most = few;
+    typename Ordered<T>::Key least;
+    const unsigned long long range = count_range(in, length, most < length / 8 ? most : length / 8, least);
+    if (range == 0) return false;
+    SortCount* const counts = range <= few ? own : room;
+    count_values(in, 0, length, least, range, counts);
+    write_values(out, counts, 1, range, least, 0, range);
+    return true;
+}
+
 // One row. `in` stays as it is; `spare`, and with places `here` and `there`, are as long as it is.
 template <class T>
 __device__ inline void sort_row(const T* in, const SortPlace* places, T* values, T* spare, SortPlace* here, SortPlace* there,
                                 const long long* given, long long* result, long long length) {
-#if !QUERN_SORT_PAIRS
-    if (write_counted(in, values, spare, length)) return;
-#endif
+    if constexpr (IsCounted<T>::value)
+        if (write_counted(in, values, spare, length)) return;
 #if QUERN_VECTORS
     VectorSort<T>{values, spare}.sort(in, length);
 #else

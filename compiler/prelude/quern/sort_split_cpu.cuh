@@ -47,11 +47,20 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
 #else // dealt out at splitters into cells, each of which is then a row of its own
 
 const int most_cells = 64, sampled = 16; // of a row; keys looked at for each cell
-template <class T> struct Splitters { typename SortKey<T>::Key keys[most_cells - 1]; };
+template <class T> struct Splitters {
+    typedef typename SortKey<T>::Key Key;
+    Key keys[most_cells - 1], least;
+    unsigned long long range; // of keys from the least on, where values are counted rather than dealt out; else 0
+    // Where a cell's keys begin then. Each part has its counts in the room of its row's cells.
+    __device__ unsigned long long first(long long cell, long long cells) const { return range * static_cast<unsigned long long>(cell) / cells; }
+};
 
 // A row's splitters are every sixteenth of some keys, which stand about evenly along it.
-template <class T> __device__ inline void sort_splitters(const T* in, Splitters<T>* splitters, long long length, int cells) {
+template <class T>
+__device__ inline void sort_splitters(const T* in, unsigned char* cell_of, Splitters<T>* splitters, long long length, long long splits, int cells) {
     typedef typename SortKey<T>::Key Key;
+    Splitters<T>& made = splitters[blockIdx.x];
+    made.range = 0;
     if (cells == 1) return;
     Key keys[most_cells * sampled];
     const int count = cells * sampled;
@@ -63,7 +72,15 @@ template <class T> __device__ inline void sort_splitters(const T* in, Splitters<
             for (; at >= gap && key < keys[at - gap]; at -= gap) keys[at] = keys[at - gap];
             keys[at] = key;
         }
-    for (int c = 1; c < cells; ++c) splitters[blockIdx.x].keys[c - 1] = keys[c * sampled];
+    for (int c = 1; c < cells; ++c) made.keys[c - 1] = keys[c * sampled];
+    if constexpr (IsCounted<T>::value) {
+        const long long at = blockIdx.x * length;
+        long long most;
+        aligned_counts(cell_of + at, length, most);
+        most = most / splits < length / 8 ? most / splits : length / 8;
+        if (static_cast<unsigned long long>(keys[count - 1] - keys[0]) < static_cast<unsigned long long>(most))
+            made.range = count_range(in + at, length, most, made.least);
+    }
 }
 
 // The cell of each value of a part, as many as splitters are not above it, and how many values a cell has.
@@ -73,6 +90,18 @@ __device__ inline void sort_count(const T* in, unsigned char* cell_of, const Spl
     const Part part(length, splits, chunk);
     unsigned char* const cell = cell_of + part.row * length;
     const Splitters<T> above = splitters[part.row];
+    if constexpr (IsCounted<T>::value)
+        if (above.range != 0) {
+            long long room;
+            SortCount* const own = aligned_counts(cell, length, room) + part.number * above.range;
+            count_values(in + part.row * length, part.begin, part.end, above.least, above.range, own);
+            for (int c = 0; c < cells; ++c) {
+                SortCount all = 0;
+                for (unsigned long long d = above.first(c, cells); d < above.first(c + 1, cells); ++d) all += own[d];
+                counts[(part.row * cells + c) * splits + part.number] = all;
+            }
+            return;
+        }
     SortCount reached[most_cells + 1] = {static_cast<SortCount>(part.end - part.begin)};
     count_reached<most_cells - 1>(in + part.row * length, part.begin, part.end, above.keys, cells - 1, reached + 1,
                                   [&](long long k, int count, const auto& found) {
@@ -86,10 +115,11 @@ __device__ inline void sort_count(const T* in, unsigned char* cell_of, const Spl
 }
 
 template <class T>
-__device__ inline void sort_deal(const T* in, const unsigned char* cell_of, T* dealt, SortPlace* places, const SortCount* counts,
-                                  long long length, long long splits, long long chunk, int cells) {
+__device__ inline void sort_deal(const T* in, const unsigned char* cell_of, const Splitters<T>* splitters, T* dealt, SortPlace* places,
+                                  const SortCount* counts, long long length, long long splits, long long chunk, int cells) {
     SortCount start[most_cells];
     const Part part(length, splits, chunk);
+    if (splitters[part.row].range != 0) return;
     const long long base = part.row * length;
     for (int c = 0; c < cells; ++c) start[c] = counts[(part.row * cells + c) * splits + part.number];
     for (long long k = part.begin; k < part.end; ++k) {
@@ -102,10 +132,19 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, T* d
 }
 
 template <class T>
-__device__ inline void sort_cells(const T* dealt, const SortPlace* places, T* values, T* spare, SortPlace* here, SortPlace* there,
+__device__ inline void sort_cells(const T* dealt, unsigned char* cell_of, const Splitters<T>* splitters, const SortPlace* places, T* values, T* spare, SortPlace* here, SortPlace* there,
                                   const long long* given, long long* result, const SortCount* counts, long long length, long long splits, int cells) {
     const long long row = blockIdx.x / cells, cell = blockIdx.x - row * cells, first = counts[blockIdx.x * splits],
                     end = cell + 1 < cells ? static_cast<long long>(counts[(blockIdx.x + 1) * splits]) : length, at = row * length + first;
+    if constexpr (IsCounted<T>::value) {
+        const Splitters<T>& of = splitters[row];
+        long long room;
+        const SortCount* const found = aligned_counts(cell_of + row * length, length, room);
+        if (of.range != 0) {
+            write_values(values + at, found, splits, of.range, of.least, of.first(cell, cells), of.first(cell + 1, cells));
+            return;
+        }
+    }
     if (first < end)
         sort_row(dealt + at, places ? places + at : nullptr, values + at, spare + at, here ? here + at : nullptr, there ? there + at : nullptr,
                  given ? given + row * length : nullptr, result ? result + at : nullptr, end - first);
@@ -129,22 +168,23 @@ extern "C" __global__ void quern_sort_pass(const QUERN_T0* in, QUERN_T0* out, co
 }
 #else
 typedef quern::Splitters<QUERN_T0> QuernSplitters;
-extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, QuernSplitters* splitters, const long long length, const long long cells) {
-    quern::sort_splitters(in, splitters, length, static_cast<int>(cells));
+extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, unsigned char* cell_of, QuernSplitters* splitters, const long long length,
+                                                const long long splits, const long long cells) {
+    quern::sort_splitters(in, cell_of, splitters, length, splits, static_cast<int>(cells));
 }
 extern "C" __global__ void quern_sort_count(const QUERN_T0* in, unsigned char* cell_of, const QuernSplitters* splitters, quern::SortCount* counts,
                                             const long long length, const long long splits, const long long chunk, const long long cells) {
     quern::sort_count(in, cell_of, splitters, counts, length, splits, chunk, static_cast<int>(cells));
 }
-extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned char* cell_of, QUERN_T0* dealt, quern::SortPlace* places,
+extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned char* cell_of, const QuernSplitters* splitters, QUERN_T0* dealt, quern::SortPlace* places,
                                            const quern::SortCount* counts, const long long length, const long long splits,
                                            const long long chunk, const long long cells) {
-    quern::sort_deal(in, cell_of, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
+    quern::sort_deal(in, cell_of, splitters, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
 }
-extern "C" __global__ void quern_sort_cells(const QUERN_T0* dealt, const quern::SortPlace* places, QUERN_T0* values, QUERN_T0* spare,
+extern "C" __global__ void quern_sort_cells(const QUERN_T0* dealt, unsigned char* cell_of, const QuernSplitters* splitters, const quern::SortPlace* places, QUERN_T0* values, QUERN_T0* spare,
                                             quern::SortPlace* here, quern::SortPlace* there, const long long* given, long long* result,
                                             const quern::SortCount* counts, const long long length, const long long splits,
                                             const long long cells) {
-    quern::sort_cells(dealt, places, values, spare, here, there, given, result, counts, length, splits, static_cast<int>(cells));
+    quern::sort_cells(dealt, cell_of, splitters, places, values, spare, here, there, given, result, counts, length, splits, static_cast<int>(cells));
 }
 #endif

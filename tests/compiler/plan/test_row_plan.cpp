@@ -45,11 +45,25 @@ Case rows(std::int64_t count, std::int64_t length) {
     return {{count, length}, 2, {4 * length, 4}, {4 * length, 4}};
 }
 
-TEST(RowPlan, AWarpHoldsARowOfAThousand) {
+TEST(RowPlan, TwoWarpsHoldARowOfAThousandThatIsStored) {
     const auto made = plan(rows(65536, 1024));
     ASSERT_TRUE(made);
     EXPECT_EQ(describe(made->layout),
-              "rows held x4, 8 packs | kept 1 | contiguous contiguous | 32-bit | 32 threads");
+              "rows held x4, 4 packs | kept 1 | contiguous contiguous | 32-bit | 64 threads");
+    EXPECT_EQ(made->group_bits, 6);
+    EXPECT_EQ(made->grid, 65536U);
+    const auto odd = plan(rows(65536, 800)); // 7 for 32 are fewer than 4 for 64
+    ASSERT_TRUE(odd);
+    EXPECT_EQ(odd->group_bits, 5);
+}
+
+TEST(RowPlan, AWarpHoldsARowOfAThousandOfWhichOneNumberIsStored) {
+    Case given = rows(65536, 1024);
+    given.out = {4, 0};
+    const auto made = plan(given);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(describe(made->layout),
+              "rows held x4, 8 packs | kept 1 | contiguous repeated | 32-bit | 32 threads");
     EXPECT_EQ(made->group_bits, 5);
     EXPECT_EQ(made->grid, 65536U);
 }
@@ -96,7 +110,7 @@ TEST(RowPlan, RowsThatBeginAnywhereHavePacksAtWholeAddresses) {
 
 TEST(RowPlan, ThreadsHoldNoMorePacksThanTheirRowNeeds) {
     for (const auto& [length, packs] :
-         {std::pair{300, 3}, {384, 3}, {516, 5}, {700, 6}, {1024, 8}}) {
+         {std::pair{300, 3}, {384, 3}, {516, 5}, {700, 6}, {800, 7}, {1024, 4}}) {
         const auto made = plan(rows(1000, length));
         ASSERT_TRUE(made);
         EXPECT_EQ(made->layout.packs, packs) << length;
@@ -111,6 +125,7 @@ TEST(RowPlan, ThreadsThatKeepMoreThanInputsHoldFewerPacks) {
         ASSERT_TRUE(made);
         EXPECT_EQ(made->layout.packs, packs) << length;
         EXPECT_GE(made->layout.packs << made->group_bits, made->packs) << length;
+        EXPECT_EQ(made->layout.block, 1 << made->group_bits) << length; // one row
     }
 }
 

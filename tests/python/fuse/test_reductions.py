@@ -340,3 +340,28 @@ def test_what_is_made_again_is_made_of_what_was_there(device: quern.Device) -> N
     x = np.random.default_rng(5).integers(0, 9, (5, 6))
     ours = quern.fuse(overwritten)(quern.asarray(x))
     np.testing.assert_array_equal(quern.asnumpy(ours), overwritten(x.copy()))
+
+
+@pytest.mark.parametrize("shape", [(4096, 1024), (700, 1000), (64, 20_000), (3000, 48)], ids=str)
+def test_each_kernel_sees_what_the_one_before_it_stored(device, shape):
+    """Row kernels may be launched while the last blocks of the stream's kernel before are at work."""
+    random = np.random.default_rng(5)
+    host = random.standard_normal(shape).astype("f")
+    turn = quern.fuse(lambda x, by: (x - x.mean(axis=1, keepdims=True)) * by + x)
+    back = quern.fuse(lambda x: x / quern.sqrt((x * x).mean(axis=1, keepdims=True)))
+    x, y = quern.asarray(host), quern.empty(shape, "f")
+    expected = host.astype("d")
+    for k in range(12):
+        x[...] = turn(x, 0.25)
+        if k % 3 == 1:
+            x += 1
+        if k % 3 == 2:
+            y[...] = x
+            x[...] = 0
+            x, y = y, x
+        x[...] = back(x)
+        expected = (expected - expected.mean(axis=1, keepdims=True)) * 0.25 + expected
+        if k % 3 == 1:
+            expected += 1
+        expected /= np.sqrt((expected * expected).mean(axis=1, keepdims=True))
+    np.testing.assert_allclose(x.get(), expected, rtol=2e-5, atol=2e-5)

@@ -138,6 +138,31 @@ def test_rows_that_the_cpu_divides_at_pivots(device, equal, code):
             equal(_core._argsort(ours, -1, road=3), order(a)[None])
 
 
+@pytest.mark.parametrize("code", "iIlL")
+def test_few_values_are_counted_by_the_blocks_that_share_a_row(device, equal, code):
+    """Near each other, with one far off that no sample meets, and about as many as a part has room to count."""
+    if not device.is_cpu:
+        pytest.skip("a road of the CPU's")
+    random = np.random.default_rng(9)
+    bounds = np.iinfo(code)
+    for rows, length in ((1, 140_000), (3, 20_001), (2, 65)):
+        for least, most in (
+            (0, 2),
+            (100, 300),
+            (bounds.min, bounds.min + 9),
+            (bounds.max - 500, bounds.max),
+            (0, length // 16),
+            (0, length // 8),
+            (0, length),
+        ):
+            a = random.integers(least, max(most, least + 1), (rows, length), code)
+            equal(_core._sort(quern.asarray(a), -1, road=3), np.sort(a))
+            equal(quern.sort(quern.asarray(a)), np.sort(a))
+            a[0, 3], a[-1, 4] = bounds.max, bounds.min
+            equal(_core._sort(quern.asarray(a), -1, road=3), np.sort(a))
+            equal(_core._argsort(quern.asarray(a), -1, road=3), np.argsort(a, kind="stable"))
+
+
 def test_rows_that_blocks_share_are_sorted_where_they_lie(device, equal):
     """In place, by as many threads as there are, whose parts end anywhere; places as well."""
     for length in (70_000, 131_073, 400_001):

@@ -117,6 +117,33 @@ TEST_F(HostLaunchTest, TakesArgumentsInOneBuffer) {
     EXPECT_EQ(sum, 2000);
 }
 
+TEST_F(HostLaunchTest, TakesALaunchThatMayOverlapAndNoOtherKind) {
+    char big[2000];
+    std::memset(big, 1, sizeof big);
+    int sum = 0;
+    int* p = &sum;
+    void* params[] = {big, &p};
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    EXPECT_EQ(api.cuLaunchKernelEx(&config, kernel("big"), params, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(sum, 2000);
+    EXPECT_EQ(api.cuLaunchKernelEx(nullptr, kernel("big"), params, nullptr),
+              CUDA_ERROR_INVALID_VALUE);
+    config.blockDimX = 0;
+    EXPECT_EQ(api.cuLaunchKernelEx(&config, kernel("big"), params, nullptr),
+              CUDA_ERROR_INVALID_VALUE);
+    config.blockDimX = 1;
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    EXPECT_EQ(api.cuLaunchKernelEx(&config, kernel("big"), params, nullptr),
+              CUDA_ERROR_NOT_SUPPORTED);
+}
+
 TEST_F(HostLaunchTest, KeepsTheLimitsOfCuda) {
     const CUfunction empty = kernel("empty");
     const auto shape = [&](unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,

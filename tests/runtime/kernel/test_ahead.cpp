@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if QUERN_HAS_LLVM
@@ -56,6 +57,24 @@ TEST(Ahead, AFailureIsToldWhereSomebodyWaitsAndByTheNextCall) {
     ElementwiseKernel late(spec_of("late", "y = x - 8"), true);
     const std::vector<Array> there = late(args); // nobody waits
     EXPECT_EQ(*reinterpret_cast<const int*>(there.at(0).address()), -1);
+}
+
+// A thread that was about to order it is none of the child's.
+TEST(Ahead, AChildDoesNotWaitForWhatItsParentExpects) {
+    Arrival arrival;
+    EXPECT_TRUE(arrival.is_here());
+    arrival.expect();
+    EXPECT_FALSE(arrival.has_failed());
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+        _exit(arrival.has_failed() && !arrival.is_here() ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    arrival.settle(true);
+    EXPECT_TRUE(arrival.is_here());
+    EXPECT_FALSE(arrival.has_failed());
 }
 
 } // namespace
