@@ -109,16 +109,17 @@ struct Share {
 constexpr std::array shares{Share{512, 2, false}, Share{256, 4, true}, Share{512, 2, true},
                             Share{1024, 1, true}};
 
-// The smaller the blocks, the sooner their places are taken by others: where a warp or several have
-// a row, it is a block's. (H200, 65536 rows of 1024 floats: layernorm 3898 GB/s in blocks of 256,
-// 3974 of 32; of 3000 3904, 4005 of 128.) A multiprocessor takes 32 blocks at most, so where the
-// threads of a warp hold little a block has two rows.
+// The smaller the blocks, the sooner their places are taken by others. (H200, 65536 rows of 1024
+// floats: layernorm 3898 GB/s in blocks of 256, 3974 of 32; of 3000 3904, 4005 of 128; softmax of
+// 64 4139, 4194 of 64.) A multiprocessor takes 32 blocks at most, so where the threads of a warp
+// hold little a block has two rows.
 int block_of_warps(std::int64_t packs) { return packs > 32 * row_packs_wanted ? 32 : 64; }
 
-// Whether the threads of two warps rather than one hold a row whose elements are stored: where none
-// of them has more to hold for it. (H200, rows of 1000 floats over their norm: 3811 GB/s by one,
-// 4031 by two; of 1024 4073, 4049. Log-sum-exp, which stores nothing: 4196, 3632.)
-bool worth_two_warps(const RowRequest& request, const RowPlan& plan) {
+// Whether twice as many threads shall hold a row whose elements are stored, where none of them has
+// more to hold for it. (H200, rows of 1000 floats over their norm: 3811 GB/s by one warp, 4031 by
+// two; of 1024 4073, 4049; of 8192 4120 by 8, 4170 by 16, where one meeting is enough: layernorm
+// with two 4098, 3507. Log-sum-exp of 1024, which stores nothing: 4196, 3632.)
+bool worth_twice_the_threads(const RowRequest& request, const RowPlan& plan) {
     bool stores = false;
     for (int k = 0; k < plan.layout.operand_count; ++k) {
         const Operand& operand = request.operands[static_cast<std::size_t>(k)];
@@ -126,8 +127,10 @@ bool worth_two_warps(const RowRequest& request, const RowPlan& plan) {
             return false;
         stores |= operand.output && plan.layout.access[k] != Access::repeated;
     }
-    const std::int64_t packs = ceil_div(plan.packs, 32);
-    return stores && plan.layout.lanes >= 4 && packs % 2 == 0 && packs >= 2 * row_packs_wanted;
+    const int bits = plan.group_bits;
+    const std::int64_t packs = ceil_div(plan.packs, std::int64_t{1} << bits);
+    return (bits == 5 || (bits == 8 && request.joining_walks == 1)) && stores &&
+           plan.layout.lanes >= 4 && packs % 2 == 0 && packs >= 2 * row_packs_wanted;
 }
 
 // The threads and blocks of a row: each holds `most` packs at most, of `bytes` each, and parks what
@@ -148,13 +151,13 @@ bool share_rows(const RowRequest& request, const Share& share, int most, int byt
     } else {
         bits = std::min(5, ceil_log2(ceil_div(plan.packs, std::min(most, row_packs_wanted))));
     }
-    if (layout.columns == 0 && bits == 5 && worth_two_warps(request, plan))
-        ++bits;
     while (bits < most_bits && plan.packs > std::int64_t{most} << bits)
         ++bits;
-    const int least_block = layout.columns > 0 || bits < 5 ? row_block
-                            : bits == 5                    ? block_of_warps(plan.packs)
-                                                           : 1 << bits;
+    if (layout.columns == 0 && bits < most_bits && worth_twice_the_threads(request, plan))
+        ++bits;
+    const int least_block = layout.columns > 0 ? row_block
+                            : bits == 5        ? block_of_warps(plan.packs)
+                                               : 64;
     layout.block = static_cast<std::uint16_t>(std::max(least_block, unit << bits));
     const std::int64_t slot = std::int64_t{layout.block} * bytes;
     const auto missing = [&] { return ceil_div(plan.packs, std::int64_t{1} << bits) - most; };

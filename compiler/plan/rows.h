@@ -61,7 +61,8 @@ struct RowRequest {
     std::uint64_t reduced = 0;         // bit d: axis d is along a row
     std::span<const Operand> operands; // of one value a row where they do not vary along it
     int processors = 1;
-    std::uint32_t shared_bytes = 0;                // that a block can have,
+    std::uint32_t shared_bytes = 0;                // that a block can have
+    int joining_walks = 0;                         // after each all threads of a row meet
     std::uint32_t join_bytes = 0, widest_join = 0; // accumulators of all walks; the largest
     std::uint32_t walk_join_bytes = 0; // of one walk, at most; 0 where only a compiler knows
     int most_cluster_bits = 0;         // of blocks that can wait for each other

@@ -40,6 +40,7 @@ void add_joins(const RowSpec& spec, RowRequest& request) {
             known = known && join.accumulator_bytes > 0;
         }
         request.walk_join_bytes = std::max(request.walk_join_bytes, of_walk);
+        request.joining_walks += !walk.joins.empty();
     }
     if (!known)
         request.walk_join_bytes = 0;

@@ -15,6 +15,7 @@ struct Case {
     int most_cluster_bits = 0;
     std::uint32_t shared_bytes = 0;
     bool keeps = false;
+    int joining_walks = 2;
     RowWays ways = RowWays::all;
     std::uint32_t walk_join_bytes = 0; // known, so that there may be panels
 };
@@ -33,6 +34,7 @@ std::optional<RowPlan> plan(const Case& given) {
     request.most_cluster_bits = given.most_cluster_bits;
     request.shared_bytes = given.shared_bytes;
     request.keeps = given.keeps;
+    request.joining_walks = given.joining_walks;
     request.ways = given.ways;
     request.walk_join_bytes = given.walk_join_bytes;
     request.join_bytes = 8; // two sums
@@ -82,6 +84,7 @@ TEST(RowPlan, ShortRowsShareAWarp) {
     ASSERT_TRUE(made);
     EXPECT_EQ(made->layout.packs, 4);
     EXPECT_EQ(made->group_bits, 2);
+    EXPECT_EQ(made->layout.block, 64);
 }
 
 TEST(RowPlan, RowsThatBeginAnywhereHavePacksAtWholeAddresses) {
@@ -135,6 +138,12 @@ TEST(RowPlan, LongRowsTakeTheBlock) {
     EXPECT_EQ(made->group_bits, 8);
     EXPECT_EQ(made->layout.packs, 8);
     EXPECT_FALSE(made->layout.rest);
+    Case given = rows(8192, 8192);
+    given.joining_walks = 1; // more of them need not wait for each other often
+    const auto wider = plan(given);
+    ASSERT_TRUE(wider);
+    EXPECT_EQ(wider->group_bits, 9);
+    EXPECT_EQ(wider->layout.packs, 4);
 }
 
 TEST(RowPlan, WhatIsNotHeldIsReadAgain) {
