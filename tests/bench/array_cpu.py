@@ -68,7 +68,7 @@ hamming(1000000)|blackman(1000000)|bartlett(1000000)|kaiser(1000000, 5)|bincount
 unpackbits(c)|tril_indices(1000)|unravel_index(p, (1000, 1000))|ravel_multi_index((k, k), (1000, 1000))
 ix_(v, v)|frombuffer(buffer)|modf(b)|frexp(b)|divmod(k, 7)|ldexp(b, k)
 """
-BLAS_SPINS = 0.05  # seconds that OpenBLAS's threads take a core after their work, at most
+BLAS_SPINS = 0.2  # seconds that OpenBLAS's threads take a core after their work, at most
 ONLY_INTEGERS = {"gcd", "lcm", "left_shift", "right_shift"}
 
 
