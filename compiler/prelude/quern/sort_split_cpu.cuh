@@ -132,8 +132,9 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, cons
 }
 
 template <class T>
-__device__ inline void sort_cells(const T* dealt, unsigned char* cell_of, const Splitters<T>* splitters, const SortPlace* places, T* values, T* spare, SortPlace* here, SortPlace* there,
-                                  const long long* given, long long* result, const SortCount* counts, long long length, long long splits, int cells) {
+__device__ inline void sort_cells(const T* dealt, unsigned char* cell_of, const Splitters<T>* splitters, const SortPlace* places, T* values,
+                                  T* spare, SortPlace* here, SortPlace* there, const long long* given, long long* result,
+                                  const SortCount* counts, long long length, long long splits, int cells) {
     const long long row = blockIdx.x / cells, cell = blockIdx.x - row * cells, first = counts[blockIdx.x * splits],
                     end = cell + 1 < cells ? static_cast<long long>(counts[(blockIdx.x + 1) * splits]) : length, at = row * length + first;
     if constexpr (IsCounted<T>::value) {
@@ -176,13 +177,14 @@ extern "C" __global__ void quern_sort_count(const QUERN_T0* in, unsigned char* c
                                             const long long length, const long long splits, const long long chunk, const long long cells) {
     quern::sort_count(in, cell_of, splitters, counts, length, splits, chunk, static_cast<int>(cells));
 }
-extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned char* cell_of, const QuernSplitters* splitters, QUERN_T0* dealt, quern::SortPlace* places,
-                                           const quern::SortCount* counts, const long long length, const long long splits,
-                                           const long long chunk, const long long cells) {
+extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned char* cell_of, const QuernSplitters* splitters, QUERN_T0* dealt,
+                                           quern::SortPlace* places, const quern::SortCount* counts, const long long length,
+                                           const long long splits, const long long chunk, const long long cells) {
     quern::sort_deal(in, cell_of, splitters, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
 }
-extern "C" __global__ void quern_sort_cells(const QUERN_T0* dealt, unsigned char* cell_of, const QuernSplitters* splitters, const quern::SortPlace* places, QUERN_T0* values, QUERN_T0* spare,
-                                            quern::SortPlace* here, quern::SortPlace* there, const long long* given, long long* result,
+extern "C" __global__ void quern_sort_cells(const QUERN_T0* dealt, unsigned char* cell_of, const QuernSplitters* splitters,
+                                            const quern::SortPlace* places, QUERN_T0* values, QUERN_T0* spare, quern::SortPlace* here,
+                                            quern::SortPlace* there, const long long* given, long long* result,
                                             const quern::SortCount* counts, const long long length, const long long splits,
                                             const long long cells) {
     quern::sort_cells(dealt, cell_of, splitters, places, values, spare, here, there, given, result, counts, length, splits, static_cast<int>(cells));
