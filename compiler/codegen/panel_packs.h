@@ -28,11 +28,6 @@ class PanelPacks : protected RowTexts {
     [[nodiscard]] std::string step(const OperandRef& ref) const {
         return own(join("step_", name(ref)));
     }
-    template <class Visit> void each_stored(const Visit& visit) const {
-        for (const OperandRef& ref : outputs_)
-            if (!per_row(ref))
-                visit(ref);
-    }
     template <class Visit> void each_held_input(const Visit& visit) const {
         int k = 0;
         for (const OperandRef& ref : inputs_)

@@ -21,6 +21,11 @@ class RowTexts : protected FoldEmitter {
     [[nodiscard]] bool is_single(const OperandRef& ref) const {
         return per_row(ref) || access(ref) == Access::repeated;
     }
+    template <class Visit> void each_stored(const Visit& visit) const {
+        for (const OperandRef& ref : outputs_)
+            if (!per_row(ref))
+                visit(ref);
+    }
     [[nodiscard]] std::string type_of_join(std::size_t k, std::size_t j) const {
         return own(join("join_", k, "_", j));
     }

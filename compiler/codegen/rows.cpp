@@ -187,7 +187,7 @@ class RowEmitter : private RowTexts {
         const RowWalk& walk = spec_.walks[k];
         const bool last = k + 1 == spec_.walks.size(), kept = !which.empty() && !walk.held.empty();
         if (last)
-            each_made([&](const OperandRef& ref) {
+            each_stored([&](const OperandRef& ref) {
                 out_.line(pack_type(ref), " ", own("made_" + name(ref)), ";");
             });
         if (last && !walk.swift.empty()) {
@@ -199,7 +199,7 @@ class RowEmitter : private RowTexts {
         if (last && !walk.swift.empty())
             out_.close();
         if (last)
-            each_made([&](const OperandRef& ref) {
+            each_stored([&](const OperandRef& ref) {
                 const std::string line = own("line_" + name(ref)), made = own("made_" + name(ref));
                 if (access(ref) == Access::contiguous)
                     out_.line("if (", own("alive"), ") ", made, ".store(", line, " + ", first(),
@@ -222,7 +222,7 @@ class RowEmitter : private RowTexts {
                 out_.line("const ", type(ref), "& ", name(ref), " = ", own("held_" + name(ref)),
                           which, "[", own("lane"), "];");
         if (k + 1 == spec_.walks.size())
-            each_made([&](const OperandRef& ref) {
+            each_stored([&](const OperandRef& ref) {
                 out_.line(type(ref), "& ", name(ref), " = ", own("made_" + name(ref)), "[",
                           own("lane"), "];");
             });
@@ -249,11 +249,6 @@ class RowEmitter : private RowTexts {
             join_element(k, j, inner(k, j),
                          condition + joined_to(k, j, own(join("own_", k, "_", j))));
         out_.close();
-    }
-    template <class Body> void each_made(const Body& body) const {
-        for (const OperandRef& ref : outputs_)
-            if (!per_row(ref))
-                body(ref);
     }
 
     void walk(std::size_t k) {

@@ -429,15 +429,16 @@ class RowMerger {
     void walk(std::size_t k) {
         RowWalk& walk = merged_.spec.walks[k];
         const std::vector<bool> needed = needed_in(k, false), to_make = needed_in(k, true);
+        const bool kept = to_make != needed;
         walk.elements = elements(needed);
-        if (to_make != needed)
+        if (kept)
             walk.held = elements(to_make);
         const bool swift = std::ranges::any_of(graph_.steps, [&](const GraphStep& step) {
             return makes(step, needed) && !step.spec->swift.empty() && step.spec->swift_steps > 0;
         });
         if (swift) {
             walk.swift = elements(needed, true);
-            if (to_make != needed)
+            if (kept)
                 walk.held_swift = elements(to_make, true);
             std::vector<int> divisors;
             for (const GraphStep& step : graph_.steps)
@@ -454,16 +455,15 @@ class RowMerger {
             const std::string store = join(result(value), " = ", local(value), ";\n");
             if (graph_.values[at(value)].per_row) {
                 walk.rows += store;
-            } else {
-                const bool kept = to_make != needed;
-                walk.elements += store;
-                if (kept)
-                    walk.held += store;
-                if (swift)
-                    walk.swift += store;
-                if (kept && swift)
-                    walk.held_swift += store;
+                continue;
             }
+            walk.elements += store;
+            if (kept)
+                walk.held += store;
+            if (swift)
+                walk.swift += store;
+            if (kept && swift)
+                walk.held_swift += store;
         }
     }
 

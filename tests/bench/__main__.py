@@ -22,7 +22,7 @@ SECTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "raw": ("cpu", ONE_THREAD),
     "compile": ("cpu", ONE_THREAD),
     "reductions-cpu": ("cpu", ONE_THREAD),
-    "array-cpu": ("cpu", ONE_THREAD),
+    "array-cpu": ("cpu", {}),
     "fuse-cpu": ("cpu", {}),
     "device": ("cuda", {}),
     "reductions": ("cuda", {}),

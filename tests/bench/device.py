@@ -118,9 +118,15 @@ def reduction_rows(floor: Floor | None, why: str) -> list[Row]:
     return rows
 
 
-def rate(call: Callable[[], object], wait: Callable[[], object], moved: int) -> Sample:
+def rate(
+    call: Callable[[], object],
+    wait: Callable[[], object],
+    moved: int,
+    calls: int = 20,
+    repeats: int = 7,
+) -> Sample:
     """GB/s by the bytes that the operation must move."""
-    return call_us(call, wait, calls=20, repeats=7).map(lambda us: moved / us / 1e3)
+    return call_us(call, wait, calls, repeats).map(lambda us: moved / us / 1e3)
 
 
 def stream_rows(copy: Sample | None) -> list[Row]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from tests.bench.array_gpu import wanted
 from tests.bench.beside_unfused import beside_unfused
+from tests.bench.device import rate
 from tests.bench.floor import Floor
 from tests.bench.fuse_first import first_call_rows
 from tests.bench.measure import Row, Sample, alternate, call_us, have
@@ -96,8 +97,8 @@ def torch_module() -> Any:
     return torch
 
 
-def torch_function(text: str, axis: int) -> Function | None:
-    """That of x, where PyTorch has it for this axis."""
+def in_torch(text: str, axis: int) -> Function | None:
+    """A function of x by its text, where PyTorch has it for this axis."""
     if axis != -1 and "layer_norm" in text:
         return None
     found: Function = eval(f"lambda x: {text}", {"torch": torch_module(), "axis": axis})
@@ -112,9 +113,8 @@ def peers_of(
 ) -> dict[str, Peer]:
     """Calls of other libraries on the same arrays, by their names."""
     calls: dict[str, Peer] = {}
-    if have("torch") and torch_function is not None:
-        import torch
-
+    torch = torch_module()
+    if torch is not None and torch_function is not None:
         tensors = [torch.from_numpy(a).cuda() for a in host]
         calls["PyTorch"] = (partial(torch_function, *tensors), torch.cuda.synchronize)
         if os.environ.get("QUERN_BENCH_COMPILE"):
@@ -138,21 +138,17 @@ def peers_of(
     return calls
 
 
-def rates_in_turns(calls: dict[str, Peer], moved: int, rounds: int = 9) -> dict[str, Sample]:
+def rates_in_turns(calls: dict[str, Peer], moved: int) -> dict[str, Sample]:
     """GB/s by the bytes that each must move: batches of 15 ms, so that what the host does before the first kernel of
     one and after its last does not count, in turns, so that a warm moment meets all.
     """
-    counts: dict[str, int] = {}
-    found: dict[str, list[float]] = {name: [] for name in calls}
-    for name, (call, wait) in calls.items():
+
+    def measured(call: Callable[[], object], wait: Callable[[], object]) -> Callable[[], Sample]:
         call(), wait()
-        counts[name] = max(10, min(500, int(15e3 / call_us(call, wait, calls=5, repeats=3).median)))
-    for k in range(rounds):
-        for name in list(calls)[:: -1 if k % 2 else 1]:
-            call, wait = calls[name]
-            us = call_us(call, wait, calls=counts[name], repeats=1, warm=3).median
-            found[name].append(moved / us / 1e3)
-    return {name: Sample.of(values) for name, values in found.items()}
+        one = call_us(call, wait, calls=5, repeats=3).median
+        return partial(rate, call, wait, moved, calls=max(10, min(500, int(15e3 / one))), repeats=3)
+
+    return alternate({name: measured(*peer) for name, peer in calls.items()})
 
 
 def rate_row(
@@ -238,7 +234,7 @@ def row_rows(parts: list[str], copy: Sample | None) -> Iterator[Row]:
                 x.nbytes + stored,
                 copy,
                 0.6 if shape[1] > 100_000 else 0.8,
-                torch_function(torch_text, axis),
+                in_torch(torch_text, axis),
                 beats_peers=True,
             )
 

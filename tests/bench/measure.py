@@ -62,14 +62,10 @@ class Row:
         )
         if value is None or self.limit is None:
             return ""
-        met = value >= self.limit if self.higher_is_better else value <= self.limit
+        bounds = [(value, self.limit)]
         if self.beats_peers and self.ours is not None:
-            met = met and all(
-                self.ours.median >= peer.median
-                if self.higher_is_better
-                else self.ours.median <= peer.median
-                for peer in self.peers.values()
-            )
+            bounds += [(self.ours.median, peer.median) for peer in self.peers.values()]
+        met = all(a >= b if self.higher_is_better else a <= b for a, b in bounds)
         return "met" if met else "MISSED"
 
     def as_json(self) -> str:
@@ -93,14 +89,12 @@ def call_us(
     repeats: int = 15,
     clock: Callable[[], int] = time.perf_counter_ns,
     args: tuple = (),
-    warm: int = 200,
 ) -> Sample:
-    """Microseconds a call, after `warm` that do not count: batches of `call(*args)` in a plain loop, one wait at the
-    end of each batch. Where a tenth of a microsecond counts, pass `args` and no lambda, whose own call would be
-    measured too. With the clock time.process_time_ns it is the CPU time of all threads, which other processes disturb
-    less.
+    """Microseconds a call: batches of `call(*args)` in a plain loop, one wait at the end of each batch. Where a
+    tenth of a microsecond counts, pass `args` and no lambda, whose own call would be measured too. With the clock
+    time.process_time_ns it is the CPU time of all threads, which other processes disturb less.
     """
-    for _ in range(min(calls, warm)):
+    for _ in range(min(calls, 200)):
         call(*args)
     wait()
     values = []

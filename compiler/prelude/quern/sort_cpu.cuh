@@ -339,17 +339,19 @@ template <class T> __device__ inline unsigned long long count_range(const T* in,
     };
     return look(0, length < 64 ? length : 64) ? look(0, length) : 0;
 }
+const int few_values = 256; // of which counts lie beside each other in the nearest cache
+
 // How often in[begin, end) has each of `range` keys from `least` on.
 template <class T>
 __device__ inline void count_values(const T* in, long long begin, long long end, typename Ordered<T>::Key least, unsigned long long range,
                                     SortCount* counts) {
     typedef typename Ordered<T>::Key Key;
-    const int most_apart = 256, tables = 3;
+    const int tables = 3;
     for (unsigned long long d = 0; d < range; ++d) counts[d] = 0;
     const auto at = [&](long long k) { return static_cast<Key>(Ordered<T>::key(in[k]) - least); };
     long long k = begin;
-    if (range <= most_apart) { // so that neighbours of one value need not wait for each other
-        SortCount apart[tables][most_apart];
+    if (range <= few_values) { // so that neighbours of one value need not wait for each other
+        SortCount apart[tables][few_values];
         for (int t = 0; t < tables; ++t)
             for (unsigned long long d = 0; d < range; ++d) apart[t][d] = 0;
         for (; k + tables < end; k += tables + 1) {
@@ -361,7 +363,7 @@ __device__ inline void count_values(const T* in, long long begin, long long end,
     }
     for (; k < end; ++k) ++counts[at(k)];
 }
-// Those of `count` parts, each with counts of its own behind the others', for keys [first, end) of `range`.
+// Those of some parts, each with counts of its own behind the others', for keys [first, end) of `range`.
 template <class T>
 __device__ inline void write_values(T* out, const SortCount* counts, long long parts, unsigned long long range, typename Ordered<T>::Key least,
                                     unsigned long long first, unsigned long long end) {
@@ -381,15 +383,14 @@ __device__ inline SortCount* aligned_counts(void* room, long long bytes, long lo
     return reinterpret_cast<SortCount*>(static_cast<char*>(room) + past);
 }
 template <class T> __device__ inline bool write_counted(const T* in, T* out, T* spare, long long length) {
-    const long long few = 256;
-    SortCount own[few];
+    SortCount own[few_values];
     long long most;
     SortCount* const room = aligned_counts(spare, length * static_cast<long long>(sizeof(T)), most);
-    if (most < few) most = few;
+    if (most < few_values) most = few_values;
     typename Ordered<T>::Key least;
     const unsigned long long range = count_range(in, length, most < length / 8 ? most : length / 8, least);
     if (range == 0) return false;
-    SortCount* const counts = range <= few ? own : room;
+    SortCount* const counts = range <= few_values ? own : room;
     count_values(in, 0, length, least, range, counts);
     write_values(out, counts, 1, range, least, 0, range);
     return true;
