@@ -14,6 +14,10 @@ std::string placeholders_of(const GraphStep& step) {
     return text;
 }
 
+std::string types_of(const GraphStep& step) {
+    return join(step.reduction->preamble, "\n", placeholders_of(step), "\n");
+}
+
 std::string block_of(const GraphStep& step, std::string_view body, std::string_view by) {
     const KernelSpec& spec = step.kernel();
     std::string text = "{\n" + placeholders_of(step), after;

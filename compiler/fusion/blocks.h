@@ -29,6 +29,9 @@ void add_param(std::string& list, const GraphValue& value, const std::string& na
 // "typedef float T; ", of a step's placeholders.
 [[nodiscard]] std::string placeholders_of(const GraphStep& step);
 
+// A reduction's own types, for wherever its texts stand.
+[[nodiscard]] std::string types_of(const GraphStep& step);
+
 // What a reduction's expressions name: declarations of its inputs, all or the scalars alone.
 [[nodiscard]] std::string names_of_inputs(const FusionGraph& graph, const GraphStep& step,
                                           bool scalars_alone);

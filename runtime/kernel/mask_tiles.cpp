@@ -41,7 +41,7 @@ void launch_tiles(Act act, const char* kernel, const Array& mask, const Array& t
     const ProgramLaunch launch{device, stream, static_cast<std::uint32_t>(tiles + 1), threads,
                                on_wait};
     launch_program({"quern/mask.cuh", types, numbers}, kernel, args, launch);
-    keep_for_graph(device, stream, std::make_shared<const Array>(std::move(room)));
+    keep_for_graph(device, stream, std::move(room));
 }
 
 } // namespace

@@ -209,8 +209,7 @@ void fill_picked(const Array& array, const Array& mask, const Array& values, boo
         const std::array<Array, 2> used{in_c_order(seen, DType::boolean),
                                         in_c_order(from, array.dtype())};
         fill_by_tiles(array, used[0], used[1], on_wait);
-        keep_for_graph(array.device(), current_stream(array.device()),
-                       std::make_shared<const std::array<Array, 2>>(used));
+        keep_for_graph(array.device(), current_stream(array.device()), used);
     } else
         put_flat(array, flat_nonzero(seen, on_wait), from, {.on_wait = on_wait});
 }

@@ -52,9 +52,7 @@ Rows rows_of(const Array& a, std::optional<std::int64_t> axis, CUstream stream) 
 }
 
 // Keeps what a captured launch reads or writes and nobody else holds.
-void keep(const Array& array, CUstream stream) {
-    keep_for_graph(array.device(), stream, std::make_shared<const Array>(array));
-}
+void keep(const Array& array, CUstream stream) { keep_for_graph(array.device(), stream, array); }
 
 // What `fill` makes of rows in C order, with the axes of `a` in their order.
 template <class Fill> Array ordered_values(const Array& a, std::optional<std::int64_t> axis,

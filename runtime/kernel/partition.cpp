@@ -49,13 +49,13 @@ void partition_rows(const Array& rows, const Array* values, const Array* places,
         there_places = room(DType::uint32, elements);
     }
     const Array* const at = room(DType::int64, static_cast<std::int64_t>(wanted.size()));
-    auto kept = std::make_shared<const std::vector<std::int64_t>>(wanted.begin(), wanted.end());
+    std::vector<std::int64_t> kept(wanted.begin(), wanted.end());
     device.make_current();
     if (!wanted.empty()) // the CPU's driver takes them along: nothing is waited for
-        check(device.api(),
-              device.api().cuMemcpyHtoDAsync(at->address(), kept->data(), wanted.size_bytes(),
-                                             stream),
-              "copy the places of a partition to ", device.name());
+        check(
+            device.api(),
+            device.api().cuMemcpyHtoDAsync(at->address(), kept.data(), wanted.size_bytes(), stream),
+            "copy the places of a partition to ", device.name());
     keep_for_graph(device, stream, std::move(kept));
     const DType types[] = {rows.dtype()};
     const std::array<std::pair<std::string_view, int>, 2> numbers{{

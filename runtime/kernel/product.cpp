@@ -375,9 +375,9 @@ void multiply_matrices(const Array& a, const Array& b, const Contraction& work, 
         copy_into(target, *made, stream);
     for (const Matrices* side : {&left, &right})
         if (side->copied)
-            keep_for_graph(device, stream, std::make_shared<const Array>(side->array));
+            keep_for_graph(device, stream, side->array);
     if (made)
-        keep_for_graph(device, stream, std::make_shared<const Array>(std::move(*made)));
+        keep_for_graph(device, stream, std::move(*made));
 }
 
 } // namespace
@@ -412,7 +412,7 @@ Array contract(const Array& a, std::span<const int> labels_a, const Array& b,
         reduce_products(a, b, work, call.conjugate, made, on_wait);
     if (!direct) {
         copy_into(out, made, stream);
-        keep_for_graph(a.device(), stream, std::make_shared<const Array>(made));
+        keep_for_graph(a.device(), stream, made);
     }
     return out;
 }

@@ -87,12 +87,12 @@ Array quantile(const Array& a, const Array& q, const QuantileCall& call,
     const Array made = Array::empty(a.device(), call.result, Dims{q.size(), count}, stream);
     select(rows.array, q, made, select_call(call, stream), on_wait);
     if (rows.copied)
-        keep_for_graph(a.device(), stream, std::make_shared<const Array>(rows.array));
+        keep_for_graph(a.device(), stream, rows.array);
     Array shaped = *reshape_view(made, rows.result);
     if (call.out == nullptr)
         return shaped;
     copy_into(*call.out, shaped, stream);
-    keep_for_graph(a.device(), stream, std::make_shared<const Array>(made));
+    keep_for_graph(a.device(), stream, made);
     return *call.out;
 }
 

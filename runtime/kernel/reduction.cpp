@@ -383,8 +383,8 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
     if (settings().show_launch) [[unlikely]]
         show_launch(spec, device, join(describe(plan.layout), ", splits ", plan.splits), steps[0]);
     launch(spec, device, stream, steps, parameters, prepared.arrays, on_wait);
-    if (plan.layout.split && is_capturing(device, stream))
-        keep_for_graph(device, stream, std::make_shared<const SharedRoom>(std::move(room)));
+    if (plan.layout.split)
+        keep_for_graph(device, stream, std::move(room));
     return std::move(prepared.made);
 }
 

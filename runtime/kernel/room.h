@@ -23,8 +23,7 @@ class Room {
     // When all kernels are launched.
     void keep() {
         if (!made_.empty())
-            keep_for_graph(device_, stream_,
-                           std::make_shared<const std::deque<Array>>(std::move(made_)));
+            keep_for_graph(device_, stream_, std::move(made_));
     }
 
   private:

@@ -153,7 +153,7 @@ void ScanKernel::operator()(std::span<const Argument> args, const ScanCall& call
         show_launch(spec, device, describe(plan.layout), steps[0]);
     launch(spec, device, call.stream, steps, parameters, prepared.arrays, on_wait);
     if (room)
-        keep_for_graph(device, call.stream, std::make_shared<const Array>(std::move(*room)));
+        keep_for_graph(device, call.stream, std::move(*room));
 }
 
 std::string ScanKernel::explain(std::span<const Argument> args, const ScanCall& call) {

@@ -88,7 +88,7 @@ Array prepared(const Array& rows, const SelectLayout& layout, CUstream stream,
     call.stream = stream;
     call.gpu_layout = true;
     sort_rows(rows, &sorted, nullptr, nullptr, call, on_wait);
-    keep_for_graph(rows.device(), stream, std::make_shared<const Array>(sorted));
+    keep_for_graph(rows.device(), stream, sorted);
     return sorted;
 }
 

@@ -320,8 +320,7 @@ void ufunc_at(Ufunc ufunc, const Array& a, const Array& places, std::int64_t wid
     args.push_back(Argument::of(a));
     kernel_by_form<ufunc_walk_spec>(form)(args, each, on_wait);
     if (runs)
-        keep_for_graph(a.device(), current_stream(a.device()),
-                       std::make_shared<const SortedWithPlaces>(std::move(*runs)));
+        keep_for_graph(a.device(), current_stream(a.device()), std::move(*runs));
 }
 
 } // namespace quern

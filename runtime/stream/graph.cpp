@@ -58,11 +58,9 @@ bool is_capturing(const Device& device, CUstream stream) noexcept {
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void keep_for_graph(const Device& device, CUstream stream, std::shared_ptr<const void> scratch) {
-    if (!is_capturing(device, stream))
-        return;
+void keep_for_graph(CUstream capturing, std::shared_ptr<const void> scratch) {
     const std::lock_guard lock(scratch_mutex);
-    open_scratch()[stream].push_back(std::move(scratch));
+    open_scratch()[capturing].push_back(std::move(scratch));
 }
 
 bool Stream::capturing() const {

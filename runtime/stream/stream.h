@@ -5,6 +5,8 @@
 #include "runtime/driver/handles.h"
 
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace quern {
@@ -73,9 +75,13 @@ class Event {
 
 [[nodiscard]] bool is_capturing(const Device& device, CUstream stream) noexcept;
 
-// What launches on `stream` need besides their caller's arrays: if the stream is capturing,
-// `scratch` lives as long as the graph, else until here.
-void keep_for_graph(const Device& device, CUstream stream, std::shared_ptr<const void> scratch);
+// What launches on `stream` need besides their caller's arrays: if the stream is capturing, it
+// lives as long as the graph, else until here.
+void keep_for_graph(CUstream capturing, std::shared_ptr<const void> scratch);
+template <class T> void keep_for_graph(const Device& device, CUstream stream, T&& scratch) {
+    if (is_capturing(device, stream))
+        keep_for_graph(stream, std::make_shared<const std::decay_t<T>>(std::forward<T>(scratch)));
+}
 
 // Captured work, ready to run again with one call. Arrays that it uses must stay alive.
 class Graph {
