@@ -17,7 +17,7 @@ std::vector<RowField> row_fields(const RowLayout& layout) {
     add(Kind::packs);
     if (layout.panels)
         add(Kind::rounds), add(Kind::last_columns);
-    else
+    else if (layout.block_bits() < 0)
         add(Kind::group_bits);
     if (layout.parks)
         add(Kind::parked);

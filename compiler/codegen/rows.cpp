@@ -69,11 +69,13 @@ class RowEmitter : private RowTexts {
             out_.line("extern __shared__ __align__(16) unsigned char ", own("parked"), "[];");
         // Of the row's threads in this block, or of its units; then of all its blocks.
         const std::string per = layout_.columns ? join(" / ", int{layout_.columns}) : "";
-        out_.line("const unsigned int ", own("in_block"), " = ", nest("group_bits"), " - ", bits,
-                  ", ", own("unit"), " = threadIdx.x", per, ";");
-        out_.line("const ", index_, " ", own("group"), " = 1u << ", nest("group_bits"), ", ",
-                  own("thread"), " = ((blockIdx.x & ", (1 << bits) - 1, "u) << ", own("in_block"),
-                  ") + (", own("unit"), " & ((1u << ", own("in_block"), ") - 1));");
+        const int known = layout_.block_bits();
+        const std::string group_bits = known < 0 ? nest("group_bits") : join(known + bits);
+        out_.line("const unsigned int ", own("in_block"), " = ", group_bits, " - ", bits, ", ",
+                  own("unit"), " = threadIdx.x", per, ";");
+        out_.line("const ", index_, " ", own("group"), " = 1u << ", group_bits, ", ", own("thread"),
+                  " = ((blockIdx.x & ", (1 << bits) - 1, "u) << ", own("in_block"), ") + (",
+                  own("unit"), " & ((1u << ", own("in_block"), ") - 1));");
         const std::string group =
             join("(blockIdx.x >> ", bits, ") * (blockDim.x", per, " >> ", own("in_block"), ") + (",
                  own("unit"), " >> ", own("in_block"), ")");

@@ -117,8 +117,8 @@ int block_of_warps(std::int64_t packs) { return packs > 32 * row_packs_wanted ? 
 
 // Whether twice as many threads shall hold a row whose elements are stored, where none of them has
 // more to hold for it. (H200, rows of 1000 floats over their norm: 3811 GB/s by one warp, 4031 by
-// two; of 1024 4073, 4049; of 8192 4120 by 8, 4170 by 16, where one meeting is enough: layernorm
-// with two 4098, 3507. Log-sum-exp of 1024, which stores nothing: 4196, 3632.)
+// two; of 1024 4073, 4049; of 8192 4120 by 8, 4170 by 16, where one meeting is enough: softmax with
+// two 4094, 3905. Log-sum-exp of 1024, which stores nothing: 4196, 3632.)
 bool worth_twice_the_threads(const RowRequest& request, const RowPlan& plan) {
     bool stores = false;
     for (int k = 0; k < plan.layout.operand_count; ++k) {
@@ -159,6 +159,7 @@ bool share_rows(const RowRequest& request, const Share& share, int most, int byt
                             : bits == 5        ? block_of_warps(plan.packs)
                                                : 64;
     layout.block = static_cast<std::uint16_t>(std::max(least_block, unit << bits));
+    layout.several = layout.columns == 0 && layout.block > 1 << bits;
     const std::int64_t slot = std::int64_t{layout.block} * bytes;
     const auto missing = [&] { return ceil_div(plan.packs, std::int64_t{1} << bits) - most; };
     const auto room = [&] { return room_for_elements(request, layout, share.blocks) / slot; };
@@ -275,7 +276,8 @@ std::string describe(const RowLayout& layout) {
              " | kept ", int{layout.kept_ndim}, " |");
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
-    return text + join(" | ", int{layout.index_bits}, "-bit | ", int{layout.block}, " threads");
+    return text + join(" | ", int{layout.index_bits}, "-bit | ", int{layout.block},
+                       layout.several ? " threads of several rows" : " threads");
 }
 
 } // namespace quern

@@ -4,6 +4,7 @@
 #include "compiler/plan/elementwise.h"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -27,10 +28,15 @@ struct RowLayout {
     std::uint8_t ahead = 0;   // packs of the next panel that come in shared memory meanwhile
     std::uint8_t cluster_bits = 0; // log2 of the blocks that have a row together
     std::uint16_t block = 256;
+    bool several = false; // rows a block, each along its threads: how many the plan tells
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{}; // along a row
 
     [[nodiscard]] int ndim() const { return kept_ndim + 1; }
+    // log2 of the threads of a row in a block, where its size tells; else -1: the plan does.
+    [[nodiscard]] int block_bits() const {
+        return columns > 0 || several ? -1 : std::countr_zero(block);
+    }
     friend bool operator==(const RowLayout&, const RowLayout&) = default;
 };
 

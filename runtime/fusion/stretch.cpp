@@ -112,21 +112,23 @@ Parts make_parts(const std::vector<StretchValue>& values, std::vector<GraphStep>
     run_passes(graph);
     Parts made;
     const auto add_whole = [&](std::optional<Stretch::Part>& part, const FusionGraph& of) {
-        if (on_cpu || !can_be_rows(of))
+        if (!can_be_rows(of))
             return;
         GraphPart whole{PartKind::walks, of, {}};
         whole.values.resize(of.values.size());
         std::iota(whole.values.begin(), whole.values.end(), 0);
         part.emplace(std::move(whole), name);
     };
-    add_whole(made.whole, graph);
+    const auto with_joint_moments = [&](const FusionGraph& of) {
+        auto joint = with_moments(of);
+        return joint ? std::move(*joint) : of;
+    };
     if (!on_cpu) {
-        auto scaled = with_scaled_sums(graph);
-        if (scaled)
+        add_whole(made.whole, with_joint_moments(graph));
+        if (auto scaled = with_scaled_sums(graph)) {
             graph = std::move(*scaled);
-        const auto moments = with_moments(graph);
-        if (scaled || moments)
-            add_whole(made.panels, moments ? *moments : graph);
+            add_whole(made.panels, with_joint_moments(graph));
+        }
         if (made.panels)
             made.panels->ways = RowWays::panels;
     }

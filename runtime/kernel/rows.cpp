@@ -89,23 +89,26 @@ struct Loaded {
     std::atomic<std::uint64_t> clusters_ = 0; // behind the shared memory that they have
 };
 
+// All that a layout has: a field that is not named here does not compile.
 ByteKey variant_key(const Device& device, const RowLayout& layout) {
+    const auto& [kept_ndim, lanes, packs, index_bits, masked, shifted, partial, rest, parks,
+                 columns, panels, ahead, cluster_bits, block, several, operand_count, access] =
+        layout;
     ByteKey key;
     key.add(static_cast<std::uint8_t>(device.index()));
     key.add(static_cast<std::uint8_t>(device.index() >> 8));
-    key.add(layout.kept_ndim);
-    key.add(static_cast<std::uint8_t>(layout.lanes));
-    key.add(static_cast<std::uint8_t>(layout.packs));
-    key.add(static_cast<std::uint8_t>(layout.masked | layout.partial << 1 | layout.rest << 2 |
-                                      layout.parks << 3 | layout.shifted << 4 |
-                                      layout.panels << 5));
-    key.add(layout.ahead);
-    key.add(layout.index_bits);
-    key.add(static_cast<std::uint8_t>(layout.block >> 5));
-    key.add(layout.cluster_bits);
-    key.add(layout.columns);
-    for (std::size_t k = 0; k < layout.operand_count; ++k)
-        key.add(static_cast<std::uint8_t>(layout.access[k]));
+    key.add(kept_ndim);
+    key.add(lanes);
+    key.add(packs);
+    key.add(static_cast<std::uint8_t>(masked | partial << 1 | rest << 2 | parks << 3 |
+                                      shifted << 4 | panels << 5 | several << 6));
+    key.add(ahead);
+    key.add(index_bits);
+    key.add(static_cast<std::uint8_t>(block >> 5));
+    key.add(cluster_bits);
+    key.add(columns);
+    for (std::size_t k = 0; k < operand_count; ++k)
+        key.add(static_cast<std::uint8_t>(access[k]));
     return key;
 }
 

@@ -151,6 +151,16 @@ def rates_in_turns(calls: dict[str, Peer], moved: int) -> dict[str, Sample]:
     return alternate({name: measured(*peer) for name, peer in calls.items()})
 
 
+def check_alike(found: Any, wanted: Any) -> None:
+    """What is quick and wrong is no figure."""
+    import quern
+
+    for ours, theirs in zip(
+        *(x if isinstance(x, tuple) else (x,) for x in (found, wanted)), strict=True
+    ):
+        assert quern.allclose(ours, theirs, rtol=1e-3, atol=1e-4), "fused is not what unfused gives"
+
+
 def rate_row(
     name: str,
     function: Function,
@@ -167,9 +177,11 @@ def rate_row(
 
     given = [quern.asarray(a) for a in host]
     fused = quern.fuse(lambda *args: function(quern, *args))
+    unfused = partial(function, quern, *given)
+    check_alike(fused(*given), unfused())
     calls = {
         "ours": (partial(fused, *given), quern.synchronize),
-        "unfused": (partial(function, quern, *given), quern.synchronize),
+        "unfused": (unfused, quern.synchronize),
     }
     rates = rates_in_turns({**calls, **peers_of(function, torch_function, host, fuses)}, moved)
     row = Row(

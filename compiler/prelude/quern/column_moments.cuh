@@ -1,4 +1,4 @@
-// Mean and variance of columns whose parts threads hold: all parts of a column are joined at once.
+// Mean and variance of rows and columns whose parts threads hold: all parts of one are joined at once.
 #pragma once
 #include "quern/reduce_moments.cuh"
 
@@ -6,6 +6,15 @@ namespace quern {
 
 // Differences from it stay within the range, or their squares do not.
 template <class T> __device__ inline T near_or_zero(const T& x) { return fabs(x) < (sizeof(T) == 4 ? T(8.5e37) : T(4.4e307)) ? x : T(0); }
+
+// x / n, where n is a count: right to the last bit or the one before it.
+template <class T> __device__ inline T share_of(const T& x, const T& n) { return x / n; }
+#ifndef __QUERN_HOST__
+template <> __device__ inline float share_of(const float& x, const float& n) {
+    const float of_one = __fdividef(1.0f, n), near = x * of_one, nearer = ::fmaf(::fmaf(-near, n, x), of_one, near);
+    return nearer == nearer ? nearer : near; // infinite ones are not nearer
+}
+#endif
 
 template <class T> struct Alone { // one thread
     template <class Join> __device__ T operator()(const T& x, const Join&) const { return x; }
@@ -34,7 +43,7 @@ template <class T> struct ColumnMoments {
             sum = ::fma(parts[k].count, off[k], sum);
         }
         n = fold(n, plus), sum = fold(sum, plus);
-        const T about = n > T(0) ? sum / n : T(0);
+        const T about = n > T(0) ? share_of(sum, n) : T(0);
 #pragma unroll
         for (int k = 0; k < each; ++k) {
             const T apart = off[k] - about;
@@ -44,8 +53,8 @@ template <class T> struct ColumnMoments {
     }
     __device__ T average() const { return static_cast<T>(mean); }
     __device__ T variance(double ddof) const {
-        const T left = static_cast<T>(static_cast<double>(count) - ddof);
-        return (scatter < T(0) ? T(0) : scatter) / (left > T(0) ? left : T(0));
+        const T left = count - static_cast<T>(ddof), squares = scatter < T(0) ? T(0) : scatter;
+        return left > T(0) ? share_of(squares, left) : squares / T(0);
     }
 };
 template <class T>
@@ -56,6 +65,81 @@ __device__ inline ColumnMoments<T> combined(const ColumnMoments<T>& a, const Col
 template <int each, class T, class Join, class Fold>
 __device__ inline ColumnMoments<T> join_threads(const ColumnMoments<T> (&parts)[each], const Join&, const Fold& fold) {
     return ColumnMoments<T>::of_all(parts, fold);
+}
+
+// Neighbours of a warp.
+struct AcrossLanes {
+    unsigned int lanes;
+    template <class T, class Join> __device__ T operator()(T x, const Join& join) const {
+        for (unsigned int apart = lanes / 2; apart > 0; apart /= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, apart));
+        return x;
+    }
+    template <class T> __device__ T first(const T& x) const { return __shfl_sync(0xffffffffu, x, threadIdx.x % 32 & ~(lanes - 1)); }
+    // Of whole numbers.
+    template <class T> __device__ T of_counts(const T& x) const {
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
+        if (lanes == 32) return static_cast<T>(__reduce_add_sync(0xffffffffu, static_cast<unsigned int>(x)));
+#endif
+        return (*this)(x, [](const T& a, const T& b) { return a + b; });
+    }
+};
+template <class T, class Join>
+__device__ inline ColumnMoments<T> join_lanes(const ColumnMoments<T>& own, unsigned int lanes, const Join&) {
+    const ColumnMoments<T> parts[1] = {own};
+    return ColumnMoments<T>::of_all(parts, AcrossLanes{lanes});
+}
+template <class T, class Join>
+__device__ inline ColumnMoments<T> join_in_first(const ColumnMoments<T>& own, unsigned int lanes, const Join& join) {
+    return join_lanes(own, lanes, join);
+}
+
+// Sums of what values are off a base, and of the squares: those about one base add up.
+template <class T> struct AboutBase {
+    T count, base, sum, squares;
+    __device__ AboutBase(const ColumnMoments<T>& of, const T& from) : count(of.count), base(from) {
+        const T off = of.mean - Twofold<T>(base);
+        sum = count * off, squares = ::fma(sum, off, of.scatter);
+    }
+    __device__ void move_to(const T& other) {
+        const T off = base - other, moved = count * off;
+        squares += off * (sum + sum + moved), sum += moved, base = other;
+    }
+    __device__ void add_up(const AcrossLanes& across) {
+        const auto plus = [](const T& a, const T& b) { return a + b; };
+        count = across.of_counts(count), sum = across(sum, plus), squares = across(squares, plus);
+    }
+    // Is the mean so far off that the squares about it would be left with few digits?
+    __device__ bool is_far() const {
+        const T most = T(4) * count * squares;
+        return !(T(5) * sum * sum <= most && most < Limits<T>::high());
+    }
+    __device__ explicit operator ColumnMoments<T>() const {
+        const T about = count > T(0) ? share_of(sum, count) : T(0);
+        return ColumnMoments<T>(count, base, about, ::fma(-sum, about, squares));
+    }
+};
+// Warps meet once, about what their first one found; where that is far off they meet step by step. Every cycle counts between
+// the last value that comes and the first one that goes.
+template <class T, class Join, int most>
+__device__ inline ColumnMoments<T> join_group(const ColumnMoments<T>& own, unsigned int bits, const Join& join, Slots<ColumnMoments<T>, most>& slots) {
+    const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32, threads = 1u << bits, warps = threads / 32;
+    if (threads <= 32) return join_lanes(own, threads, join);
+    const AcrossLanes across = {32};
+    AboutBase<T>* const found = reinterpret_cast<AboutBase<T>*>(slots.bytes) + (warp & ~(warps - 1));
+    AboutBase<T> all(own, near_or_zero(across.first(static_cast<T>(own.mean))));
+    all.add_up(across);
+    if (lane == 0) found[warp & (warps - 1)] = all;
+    __syncthreads();
+    all = found[lane & (warps - 1)];
+    bool far = all.is_far();
+    all.move_to(found[0].base);
+    all.add_up(AcrossLanes{warps});
+    const ColumnMoments<T> made(all);
+    far = __any_sync(0xffffffffu, far | all.is_far());
+    if (threads != blockDim.x) far = __syncthreads_or(far);
+    if (!far) return made;
+    __syncthreads(); // others may still read what is written now
+    return join_steps(own, bits, join, slots);
 }
 
 // The same while one thread takes values, one after the other, each a count of one about itself.

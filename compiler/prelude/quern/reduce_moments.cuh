@@ -58,6 +58,10 @@ __device__ inline Moments<T, Kept> join_lanes(const Moments<T, Kept>& own, unsig
     all.scatter = sum_of_lanes(own.scatter + off * off * count, lanes);
     return all;
 }
+template <class T, class Kept, class Join>
+__device__ inline Moments<T, Kept> join_in_first(const Moments<T, Kept>& own, unsigned int lanes, const Join& join) {
+    return join_lanes(own, lanes, join);
+}
 #endif
 // The same while one thread sums up: differences from its first value, and their squares. The values are a V, of as many
 // digits as T has or of fewer.

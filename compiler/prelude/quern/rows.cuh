@@ -13,31 +13,45 @@ __device__ inline void wait_for_earlier() {
 #endif
 }
 
-// The values of some neighbouring lanes of a warp, a power of two, joined, in each of them.
-template <class T, class Join> __device__ inline T join_lanes(T value, unsigned int lanes, const Join& join) {
+// The values of some neighbouring lanes of a warp, a power of two, joined: in the first of them, or in each.
+template <class T, class Join> __device__ inline T join_in_first(T value, unsigned int lanes, const Join& join) {
     for (unsigned int step = lanes / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
-    return value_of(value, threadIdx.x % 32 & ~(lanes - 1));
+    return value;
+}
+template <class T, class Join> __device__ inline T join_lanes(const T& value, unsigned int lanes, const Join& join) {
+    return value_of(join_in_first(value, lanes, join), threadIdx.x % 32 & ~(lanes - 1));
+}
+// `count` values that all threads read, a power of two, at most `most`: two by two, which is quicker than by shuffles.
+template <int most, class T, class Join> __device__ inline T join_places(const T* values, unsigned int count, const Join& join) {
+    const int half = most / 2;
+    if constexpr (half == 0) return values[0];
+    else if (count <= half) return join_places<half>(values, count, join);
+    else return join(join_places<half>(values, half, join), join_places<half>(values + half, half, join));
 }
 
 // The values of 2^bits neighbouring threads, joined, in each of them. Every thread of the block takes part, once with the
 // same slots, of which there is one for each warp. What is dear to join is joined by one warp for many.
-template <class T, class Join, class Shared>
-__device__ inline T join_group(T value, unsigned int bits, const Join& join, Shared& slots) {
+template <class T, class Join, int most>
+__device__ inline T join_steps(const T& own, unsigned int bits, const Join& join, Slots<T, most>& slots) {
     const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32, threads = 1u << bits;
-    value = join_lanes(value, threads < 32 ? threads : 32, join);
-    if (threads <= 32) return value;
+    if (threads <= 32) return join_lanes(own, threads, join);
     const unsigned int warps = threads / 32, first = warp & ~(warps - 1);
-    if (lane == 0) slots[warp] = value;
+    const T found = join_in_first(own, 32, join);
+    if (lane == 0) slots[warp] = found;
     __syncthreads();
     if (warps == 2) return join(slots[first], slots[first + 1]);
-    if (sizeof(T) <= 8 || warp == first) {
-        value = join_lanes(slots[first + lane % warps], warps, join);
-        if (sizeof(T) <= 8) return value;
+    if (sizeof(T) <= 8) return join_places<most>(&slots[first], warps, join);
+    if (warp == first) {
+        const T all = join_lanes(slots[first + lane % warps], warps, join);
         __syncwarp(); // another lane has read what is written now
-        if (lane == 0) slots[first] = value;
+        if (lane == 0) slots[first] = all;
     }
     __syncthreads();
     return slots[first];
+}
+template <class T, class Join, int most>
+__device__ inline T join_group(const T& own, unsigned int bits, const Join& join, Slots<T, most>& slots) {
+    return join_steps(own, bits, join, slots);
 }
 
 // The same where `width` neighbouring threads, a unit, have a row each, and 2^bits units parts of the same rows: those with
@@ -100,9 +114,8 @@ __device__ inline T join_cluster(T value, unsigned int bits, const Join& join, S
     if (threadIdx.x == 0) told[0] = value;
     sync_cluster();
     if (sizeof(T) <= 8 || threadIdx.x < 32) {
-        value = told_by(told[0], lane & ((1u << bits) - 1));
-        for (unsigned int step = (1u << bits) / 2; step > 0; step /= 2) value = join(value, value_below(value, step));
-        if (sizeof(T) <= 8) return value_of(value, 0);
+        value = join_lanes(told_by(told[0], lane & ((1u << bits) - 1)), 1u << bits, join);
+        if (sizeof(T) <= 8) return value;
         if (threadIdx.x == 0) slot[0] = value;
     }
     __syncthreads();

@@ -73,8 +73,8 @@ TEST(RowPlan, AWarpHoldsARowOfAThousandOfWhichOneNumberIsStored) {
 TEST(RowPlan, ABlockHasTwoRowsWhereAWarpHoldsLittle) {
     const auto made = plan(rows(65536, 512));
     ASSERT_TRUE(made);
-    EXPECT_EQ(describe(made->layout),
-              "rows held x4, 4 packs | kept 1 | contiguous contiguous | 32-bit | 64 threads");
+    EXPECT_EQ(describe(made->layout), "rows held x4, 4 packs | kept 1 | contiguous contiguous | "
+                                      "32-bit | 64 threads of several rows");
     EXPECT_EQ(made->group_bits, 5);
     EXPECT_EQ(made->grid, 65536U / 2);
 }
@@ -85,6 +85,27 @@ TEST(RowPlan, ShortRowsShareAWarp) {
     EXPECT_EQ(made->layout.packs, 4);
     EXPECT_EQ(made->group_bits, 2);
     EXPECT_EQ(made->layout.block, 64);
+}
+
+TEST(RowPlan, ABlockOfOneRowTellsHowManyThreadsItHas) {
+    for (const std::int64_t length :
+         {3, 17, 40, 64, 130, 512, 1000, 1024, 2000, 5000, 8192, 131072})
+        for (const int joining_walks : {1, 2}) {
+            Case given = rows(4000, length);
+            given.joining_walks = joining_walks;
+            given.most_cluster_bits = 3;
+            const auto made = plan(given);
+            ASSERT_TRUE(made);
+            const RowLayout& layout = made->layout;
+            const int in_block = made->group_bits - layout.cluster_bits;
+            EXPECT_EQ(layout.several, layout.block > 1 << in_block) << length;
+            EXPECT_EQ(layout.block_bits(), layout.several ? -1 : in_block) << length;
+        }
+    Case across{{512, 65536}, 1, {4 * 65536, 4}, {4 * 65536, 4}};
+    const auto made = plan(across);
+    ASSERT_TRUE(made);
+    EXPECT_GT(made->layout.columns, 0);
+    EXPECT_EQ(made->layout.block_bits(), -1);
 }
 
 TEST(RowPlan, RowsThatBeginAnywhereHavePacksAtWholeAddresses) {

@@ -365,3 +365,66 @@ def test_each_kernel_sees_what_the_one_before_it_stored(device, shape):
             expected += 1
         expected /= np.sqrt((expected * expected).mean(axis=1, keepdims=True))
     np.testing.assert_allclose(x.get(), expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("length", [40, 1000, 1024, 3000, 8192, 20_000])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_mean_and_spread_wherever_a_row_begins(
+    length: int, dtype: str, device: quern.Device, plan_as: Any
+) -> None:
+    """Threads meet about what the first of them found, also where that says little about the rest."""
+
+    def work(np: Any, x: Any) -> Any:
+        mean, var = x.mean(axis=1, keepdims=True), x.var(axis=1, keepdims=True)
+        return {"mean": mean, "var": var, "off": x - mean}
+
+    random = np.random.default_rng(length)
+    x = random.standard_normal((24, length))
+    x[0, 0] = 200  # alone
+    x[1, : length // 8] += 200
+    x[2, length // 2 :] -= 90
+    x[3] += 1000
+    x[4] *= 1e-3
+    x[5] = 0.1
+    x[6] = np.linspace(0, 100, length)
+    x[7, :-1] = 0
+    x[8, : length // 2] = 3
+    for k in range(32):  # each first value of a warp
+        x[9, k * 128 : k * 128 + 4] = 300
+        x[10, k * 64 : k * 64 + 16] = -300
+    x[11] = x[12, -1] = np.inf
+    x[13, 5] = np.nan
+    x[14, 0] = -np.inf
+    for k in range(0, length, 2048):  # all that the first thread has of 8192
+        x[18, k : k + 4] = 1000
+    if dtype != "f2":
+        x[15], x[16, 0], x[17] = x[15] * 1e17, 1e18, x[17] * 1e-17
+    drawn = x.astype(dtype)
+    fused = quern.fuse(lambda a: work(quern, a))
+    with plan_as(gpu_layout=True):
+        found = third_call(fused, quern.asarray(drawn))
+    with np.errstate(all="ignore"):
+        exact = work(np, drawn.astype("g"))
+        scale = np.abs(drawn.astype("d")).max(axis=1, keepdims=True)
+        rounded = {name: value.astype(dtype).astype("d") for name, value in exact.items()}
+    eps = np.finfo(dtype).eps
+    for name, value in rounded.items():
+        ours = found[name].get().astype("d")
+        same = (ours == value) | (np.isnan(ours) & np.isnan(value))
+        with np.errstate(all="ignore"):
+            most = 128 * np.abs(value) if name == "var" else 16 * scale
+            good = same | (np.abs(ours - value) <= eps * most)
+        assert good.all(), (name, np.flatnonzero(~good.all(axis=1)))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_of_any_length_by_one_function(order: int, device: quern.Device, plan_as: Any) -> None:
+    """Kernels of one function for rows of a block, of a part of it, and of several blocks."""
+    fused = quern.fuse(lambda x: softmax(quern, x))
+    random = np.random.default_rng(3)
+    lengths = [2, 5, 16, 64, 96, 128, 256, 512, 800, 1000, 1024, 2048, 4096, 8192, 12_000, 40_000]
+    with plan_as(gpu_layout=True):
+        for length in lengths[::order]:
+            x = random.standard_normal((70, length)).astype("f")
+            found = third_call(fused, quern.asarray(x)).get()
+            np.testing.assert_allclose(found, softmax(np, x.astype("d")), rtol=2e-5, atol=1e-7)
