@@ -186,14 +186,17 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
     """
     if _require(a).ndim < 2:
         raise ValueError("array must be at least 2-d")
-    if a.ndim == 2:
-        step = a.shape[1] + 1
-        end = a.size if wrap else min(a.shape[1] * a.shape[1], a.size)
-    else:
-        if any(extent != a.shape[0] for extent in a.shape):
-            raise ValueError("All dimensions of input must be of equal length")
-        step = 1 + sum(math.prod(a.shape[:k]) for k in range(1, a.ndim))
-        end = a.size
+    if a.ndim > 2 and any(extent != a.shape[0] for extent in a.shape):
+        raise ValueError("All dimensions of input must be of equal length")
+    line = a
+    while line.ndim > 1:
+        line = line.diagonal()
+    more = wrap and a.ndim == 2 and a.shape[0] > a.shape[1]
+    if np.ndim(val) == 0 and not more:
+        line[...] = val
+        return
+    step = 1 + sum(math.prod(a.shape[k:]) for k in range(1, a.ndim))
+    end = a.size if more else line.size * step
     a.put(arange(0, end, step, dtype=np.int64, device=a.device), val)
 
 

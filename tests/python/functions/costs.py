@@ -72,7 +72,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "take_along_axis": (lambda a, v: quern.take_along_axis(v, v.astype(int), 0), 2, 0),
     "choose": (lambda a, v: quern.choose(v > 1.5, [v, v]), 5, 0),
     "putmask": (lambda a, v: quern.putmask(a, a > 0, v), 2, 0),
-    "fill_diagonal": (lambda a, v: quern.fill_diagonal(a, 1.0), 3, 0),
+    "fill_diagonal": (lambda a, v: quern.fill_diagonal(a, 1.0), 1, 0),
     "indices": (lambda a, v: quern.indices((len(v), 3)), 4, 0),
     "ix_": (lambda a, v: quern.ix_(v.astype(int), v.astype(int)), 2, 0),
     "select": (lambda a, v: quern.select([a > 0, a > 1], [a, a]), 5, 0),

@@ -137,11 +137,14 @@ def test_writing_function(device, case, layout):
 
 def test_fill_diagonal_of_matrices(device):
     for shape in [(4, 4), (3, 7), (9, 3)]:
-        for wrap in (False, True):
+        for wrap, value in itertools.product((False, True), ([1, 2], 7, np.array(3.0))):
             host = np.zeros(shape)
             array = quern.zeros(shape)
-            np.fill_diagonal(host, [1, 2], wrap)
-            quern.fill_diagonal(array, [1, 2], wrap)
+            np.fill_diagonal(host, value, wrap)
+            quern.fill_diagonal(array, sent(value), wrap)
+            same(array, host)
+            np.fill_diagonal(host[::-1].T, value, wrap)
+            quern.fill_diagonal(array[::-1].T, sent(value), wrap)
             same(array, host)
 
 
