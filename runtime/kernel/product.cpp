@@ -276,9 +276,10 @@ std::optional<DType> library_dtype(const Device& device, DType dtype) {
 }
 
 // A matrix by a vector is the library's on the CPU, of operands that need no conversion; on a GPU a
-// reduction reads as fast.
+// reduction reads as fast. What sums nothing is a ufunc's. (CPU, 1000 float64 by 1000: by OpenBLAS
+// 0.63 ms, 0.21)
 bool by_library(const Array& a, const Array& b, const Contraction& work, const ProductCall& call) {
-    if (call.conjugate)
+    if (call.conjugate || work.summed.empty())
         return false;
     const Groups groups = groups_of(work);
     const std::int64_t m = volume(groups.left), n = volume(groups.right), k = volume(groups.summed);

@@ -430,6 +430,7 @@ def test_who_multiplies(device):
 
     square = quern.ones((64, 64), "f4", device=device)
     assert "blas" in explain(square, square).lower()
+    assert "multiply" in _core._explain_contract(square[0], [0], square[1], [1], [0, 1])
     by_vector = explain(square, square[:, :1]).lower()
     assert ("blas" if quern.Device(device).is_cpu else "quern_product") in by_vector
     assert "quern_product" in explain(square, quern.ones((64, 1), "f8", device=device))
