@@ -67,22 +67,6 @@ __device__ inline ColumnMoments<T> join_threads(const ColumnMoments<T> (&parts)[
     return ColumnMoments<T>::of_all(parts, fold);
 }
 
-// Neighbours of a warp.
-struct AcrossLanes {
-    unsigned int lanes;
-    template <class T, class Join> __device__ T operator()(T x, const Join& join) const {
-        for (unsigned int apart = lanes / 2; apart > 0; apart /= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, apart));
-        return x;
-    }
-    template <class T> __device__ T first(const T& x) const { return __shfl_sync(0xffffffffu, x, threadIdx.x % 32 & ~(lanes - 1)); }
-    // Of whole numbers.
-    template <class T> __device__ T of_counts(const T& x) const {
-#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
-        if (lanes == 32) return static_cast<T>(__reduce_add_sync(0xffffffffu, static_cast<unsigned int>(x)));
-#endif
-        return (*this)(x, [](const T& a, const T& b) { return a + b; });
-    }
-};
 template <class T, class Join>
 __device__ inline ColumnMoments<T> join_lanes(const ColumnMoments<T>& own, unsigned int lanes, const Join&) {
     const ColumnMoments<T> parts[1] = {own};
@@ -105,8 +89,12 @@ template <class T> struct AboutBase {
         squares += off * (sum + sum + moved), sum += moved, base = other;
     }
     __device__ void add_up(const AcrossLanes& across) {
-        const auto plus = [](const T& a, const T& b) { return a + b; };
-        count = across.of_counts(count), sum = across(sum, plus), squares = across(squares, plus);
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
+        if (across.lanes == 32) count = static_cast<T>(__reduce_add_sync(0xffffffffu, static_cast<unsigned int>(count)));
+        else
+#endif
+            count = across.sum(count);
+        sum = across.sum(sum), squares = across.sum(squares);
     }
     // Is the mean so far off that the squares about it would be left with few digits?
     __device__ bool is_far() const {

@@ -41,21 +41,30 @@ template <class T, class Kept> __device__ inline Moments<T, Kept> combined(const
     both.scatter = a.scatter + b.scatter + off * off * static_cast<T>(a.count) * part;
     return both;
 }
+// Neighbouring lanes of a warp, a power of two.
+struct AcrossLanes {
+    unsigned int lanes;
+    template <class T, class Join> __device__ T operator()(T x, const Join& join) const {
+        for (unsigned int apart = lanes / 2; apart > 0; apart /= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, apart));
+        return x;
+    }
+    template <class T> __device__ T sum(const T& x) const {
+        return (*this)(x, [](const T& a, const T& b) { return a + b; });
+    }
+    template <class T> __device__ T first(const T& x) const { return __shfl_sync(0xffffffffu, x, threadIdx.x % 32 & ~(lanes - 1)); }
+};
 #ifndef __QUERN_HOST__
-// Those of some neighbouring lanes of a warp: they learn the mean of all, and what each has about it adds up.
-template <class T> __device__ inline T sum_of_lanes(T x, unsigned int lanes) {
-    for (unsigned int apart = lanes / 2; apart > 0; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
-    return x;
-}
+// They learn the mean of all, and what each has about it adds up.
 template <class T, class Kept, class Join>
 __device__ inline Moments<T, Kept> join_lanes(const Moments<T, Kept>& own, unsigned int lanes, const Join&) {
+    const AcrossLanes across = {lanes};
     Moments<T, Kept> all;
-    all.count = sum_of_lanes(own.count, lanes);
+    all.count = across.sum(own.count);
     const T count = static_cast<T>(own.count), part = count / static_cast<T>(all.count > 0 ? all.count : 1);
-    const Kept near = __shfl_sync(0xffffffffu, own.mean, threadIdx.x % 32 & ~(lanes - 1));
-    all.mean = near + sum_of_lanes(static_cast<T>(own.mean - near) * part, lanes);
+    const Kept near = across.first(own.mean);
+    all.mean = near + across.sum(static_cast<T>(own.mean - near) * part);
     const T off = static_cast<T>(own.mean - all.mean);
-    all.scatter = sum_of_lanes(own.scatter + off * off * count, lanes);
+    all.scatter = across.sum(own.scatter + off * off * count);
     return all;
 }
 template <class T, class Kept, class Join>
