@@ -12,16 +12,16 @@ namespace quern {
 namespace {
 
 constexpr std::array cheap_functions{
-    std::string_view("abs"),     std::string_view("absolute"), std::string_view("ceil"),
-    std::string_view("conj"),    std::string_view("convert"),  std::string_view("divide"),
-    std::string_view("fabs"),    std::string_view("floor"),    std::string_view("fmax"),
-    std::string_view("fmin"),    std::string_view("isfinite"), std::string_view("isinf"),
-    std::string_view("isnan"),   std::string_view("max"),      std::string_view("maximum"),
-    std::string_view("min"),     std::string_view("minimum"),  std::string_view("rint"),
-    std::string_view("sign"),    std::string_view("signbit"),  std::string_view("sqrt"),
-    std::string_view("square"),  std::string_view("trunc"),    std::string_view("where"),
-    std::string_view("is_nan"),  std::string_view("clip"),     std::string_view("reciprocal"),
-    std::string_view("copysign")};
+    std::string_view("abs"),      std::string_view("absolute"), std::string_view("ceil"),
+    std::string_view("conj"),     std::string_view("convert"),  std::string_view("divide"),
+    std::string_view("fabs"),     std::string_view("floor"),    std::string_view("fmax"),
+    std::string_view("fmin"),     std::string_view("isfinite"), std::string_view("isinf"),
+    std::string_view("isnan"),    std::string_view("max"),      std::string_view("maximum"),
+    std::string_view("min"),      std::string_view("minimum"),  std::string_view("rint"),
+    std::string_view("sign"),     std::string_view("signbit"),  std::string_view("sqrt"),
+    std::string_view("square"),   std::string_view("trunc"),    std::string_view("where"),
+    std::string_view("is_nan"),   std::string_view("clip"),     std::string_view("reciprocal"),
+    std::string_view("copysign"), std::string_view("highest"),  std::string_view("lowest")};
 
 using Tokens = std::span<const Token>;
 

@@ -38,4 +38,28 @@ template <class T> __device__ inline T maximum(const T& a, const T& b) { return 
 template <class T> __device__ inline T minimum(const T& a, const T& b) { return above(b, a) || is_nan(a) ? a : b; }
 #endif
 
+// The same of many, in whatever order they come: which of equals, such as zeros, and which NaN is left open. A GPU has one
+// instruction for it.
+template <class T> __device__ inline T highest(const T& a, const T& b) { return maximum(a, b); }
+template <class T> __device__ inline T lowest(const T& a, const T& b) { return minimum(a, b); }
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
+#define QUERN_EXTREME(name, T, instruction, kind, bits)                                      \
+    template <> __device__ inline T name(const T& a, const T& b) {                           \
+        T found;                                                                             \
+        asm(instruction " %0, %1, %2;" : "=" kind(found bits) : kind(a bits), kind(b bits)); \
+        return found;                                                                        \
+    }
+QUERN_EXTREME(highest, float, "max.NaN.f32", "f", )
+QUERN_EXTREME(lowest, float, "min.NaN.f32", "f", )
+#ifdef QUERN_HAS_HALF
+QUERN_EXTREME(highest, float16, "max.NaN.f16", "h", .bits)
+QUERN_EXTREME(lowest, float16, "min.NaN.f16", "h", .bits)
+#endif
+#ifdef QUERN_HAS_BFLOAT16
+QUERN_EXTREME(highest, bfloat16, "max.NaN.bf16", "h", .bits)
+QUERN_EXTREME(lowest, bfloat16, "min.NaN.bf16", "h", .bits)
+#endif
+#undef QUERN_EXTREME
+#endif
+
 } // namespace quern

@@ -47,8 +47,8 @@ template <class T> struct Span {
 };
 template <class T> __device__ inline Span<T> widened(const Span<T>& a, const Span<T>& b) {
     Span<T> both;
-    both.low = minimum(a.low, b.low);
-    both.high = maximum(a.high, b.high);
+    both.low = lowest(a.low, b.low);
+    both.high = highest(a.high, b.high);
     return both;
 }
 

@@ -65,6 +65,29 @@ def test_places_in_views(device, kind):
                         np.testing.assert_array_equal(found, np.nanargmin(x, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", [k for k in KINDS if k.kind in "fV"], ids=str)
+@pytest.mark.parametrize("name", ["max", "min", "ptp"])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_extremes(device, name, dtype):
+    """NaN wins wherever it stands, zeros of both signs are equal; by axes, and fused with rows."""
+    random = np.random.default_rng(6)
+    fused = quern.fuse(lambda x: x >= getattr(quern, name)(x, axis=1, keepdims=True))
+    for shape in ((3, 7), (70, 64), (33, 1000), (9, 8192), (8192, 9), (2, 100_000)):
+        values = random.standard_normal(shape).astype(dtype)
+        values[:, random.integers(shape[1])] = random.choice([-np.inf, np.inf], shape[0])
+        values[0] = -0.0
+        values[0, shape[1] // 2 :] = 0.0
+        values[random.random(shape[0]) < 0.3, random.integers(shape[1])] = np.nan
+        wide, ours = values.astype("f8"), quern.asarray(values)
+        for axis in (1, 0, None):
+            found = getattr(quern, name)(ours, axis=axis).get().astype("f8")
+            wanted = getattr(np, name)(wide, axis=axis).astype(dtype).astype("f8")
+            np.testing.assert_array_equal(found, wanted)
+        with np.errstate(invalid="ignore"):
+            wanted = getattr(np, name)(wide, axis=1, keepdims=True).astype(dtype).astype("f8")
+        np.testing.assert_array_equal(fused(ours).get(), wide >= wanted)
+
+
 @pytest.mark.parametrize("step", [2, 3, 4, 5, -2])
 @pytest.mark.parametrize(
     "name", ["sum", "max", "std", "any", "count_nonzero", "nansum", "nanmax", "argmin"]
