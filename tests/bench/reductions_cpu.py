@@ -33,13 +33,19 @@ def seconds(
     for the slowest, and a `pause` before each turn.
 
     Each is called as often as the others: the caches take several calls to settle, so that fewer would be slower ones.
-    For the same reason the first round is not counted.
+    For the same reason the first round is not counted. A round ends when its work has: a call may return before its
+    kernel is compiled.
     """
+    import quern
+
     found: list[list[float]] = [[] for _ in calls]
     slowest = 1e-7
     for call in calls:
+        call()
+        quern.synchronize()
         began = clock()
         call()
+        quern.synchronize()
         slowest = max(slowest, clock() - began)
     count = max(1, int(least / rounds / slowest))
     for _ in range(rounds + 1):
@@ -48,6 +54,7 @@ def seconds(
             began = clock()
             for _ in range(count):
                 call()
+            quern.synchronize()
             found[k].append((clock() - began) / count)
     return [each[1:] for each in found]
 
