@@ -94,21 +94,23 @@ void ReductionEmitter::cpu_rows() {
         if (!whole)
             out_.line(signed_, " ", own("packs"), " = 0;");
     }
-    out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
-              own("end"), settles() ? " && !" + own("settled") : "", ";)");
+    const std::string unless = settles() ? " && !" + own("settled") : "";
     if (m > 1) {
+        out_.open("for (", signed_, " ", own("step"), " = ", own("begin"), "; ", own("step"), " < ",
+                  own("end"), unless, ";)");
         out_.line("const ", signed_, " ", own("run"), " = ", own("step"), " / ",
                   as_signed(nest("length")), ", ", own("from"), " = ", own("step"), " - ",
                   own("run"), " * ", as_signed(nest("length")), ";");
         split_axes(own("run"), n, n + m - 1, "_run");
-    } else {
-        out_.line("const ", signed_, " ", own("run"), " = 0, ", own("from"), " = ", own("step"),
-                  ";");
+        out_.line("const ", signed_, " ", own("left"), " = ", own("end"), " - ", own("step"), ", ",
+                  own("here"), " = ", as_signed(nest("length")), " - ", own("from"), ", ",
+                  own("to"), " = ", own("from"), " + (", own("left"), " < ", own("here"), " ? ",
+                  own("left"), " : ", own("here"), ");");
+    } else { // one run, and no loop around what short rows do
+        out_.open("if (", own("begin"), " < ", own("end"), unless, ")");
+        out_.line("const ", signed_, " ", own("run"), " = 0, ", own("from"), " = ", own("begin"),
+                  ", ", own("to"), " = ", own("end"), ";");
     }
-    out_.line("const ", signed_, " ", own("left"), " = ", own("end"), " - ", own("step"), ", ",
-              own("here"), " = ", as_signed(nest("length")), " - ", own("from"), ", ", own("to"),
-              " = ", own("from"), " + (", own("left"), " < ", own("here"), " ? ", own("left"),
-              " : ", own("here"), ");");
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "* const ", own("from_" + name(ref)), " = ",
                   m > 1 ? at_byte(own("line_" + name(ref)), "0" + offset(ref, n, n + m - 1))
@@ -144,15 +146,19 @@ void ReductionEmitter::cpu_rows() {
         out_.line(own("packs"), " += ", own("count"), ";");
         // once in the text, for what it takes to compile
         out_.open("if (", own("packs"), " == ", packs_limit, " || (", own("stop"),
-                  " == ", own("to"), " && ", own("step"), " + ", own("to"), " - ", own("from"),
-                  " >= ", own("end"), "))");
+                  " == ", own("to"),
+                  m > 1 ? join(" && ", own("step"), " + ", own("to"), " - ", own("from"),
+                               " >= ", own("end"))
+                        : std::string(),
+                  "))");
         out_.line(own("sums"), ".add(", folded, ");");
         out_.line(own("lanes"), ".clear(", inner_identity(), ");");
         out_.line(own("packs"), " = 0;");
         out_.close();
         out_.close();
     }
-    out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
+    if (m > 1)
+        out_.line(own("step"), " += ", own("to"), " - ", own("from"), ";");
     out_.close();
     if (settles()) {
         out_.line(own("settled"), " = ", own("settled"), " || ", own("search"), ".found();");
