@@ -108,8 +108,9 @@ void ReductionEmitter::cpu_rows() {
                   own("left"), " : ", own("here"), ");");
     } else { // one run, and no loop around what short rows do
         out_.open("if (", own("begin"), " < ", own("end"), unless, ")");
-        out_.line("const ", signed_, " ", own("run"), " = 0, ", own("from"), " = ", own("begin"),
-                  ", ", own("to"), " = ", own("end"), ";");
+        out_.line("const ", signed_, " ", own("step"), " = ", own("begin"), ", ", own("run"),
+                  " = 0, ", own("from"), " = ", own("begin"), ", ", own("to"), " = ", own("end"),
+                  ";");
     }
     for (const OperandRef& ref : inputs_)
         out_.line("const ", type(ref), "* const ", own("from_" + name(ref)), " = ",
@@ -146,11 +147,8 @@ void ReductionEmitter::cpu_rows() {
         out_.line(own("packs"), " += ", own("count"), ";");
         // once in the text, for what it takes to compile
         out_.open("if (", own("packs"), " == ", packs_limit, " || (", own("stop"),
-                  " == ", own("to"),
-                  m > 1 ? join(" && ", own("step"), " + ", own("to"), " - ", own("from"),
-                               " >= ", own("end"))
-                        : std::string(),
-                  "))");
+                  " == ", own("to"), " && ", own("step"), " + ", own("to"), " - ", own("from"),
+                  " >= ", own("end"), "))");
         out_.line(own("sums"), ".add(", folded, ");");
         out_.line(own("lanes"), ".clear(", inner_identity(), ");");
         out_.line(own("packs"), " = 0;");

@@ -8,22 +8,20 @@ OPENBLAS_NUM_THREADS=1 on one thread.
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from tests.bench.measure import Row, Sample
-from tests.bench.reductions_cpu import seconds
+from tests.bench.reductions_cpu import two_times
 
 SECTION = "array-cpu"
-LIMIT, NEAR = 1.2, 1.1  # from the second on an expression is timed for longer
+LIMIT = 1.2
 SIZE, SIDE = 10**6, 1000
 DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex64")
 
@@ -159,10 +157,7 @@ def ratio_of(
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     pause = BLAS_SPINS if expression in PRODUCTS else 0
-    turns = partial(seconds, (by_us, by_numpy), clock=time.perf_counter, pause=pause)
-    us, numpy = turns(0.02)
-    if statistics.median(us) > NEAR * statistics.median(numpy):
-        us, numpy = turns(0.4, 21)
+    us, numpy = two_times(by_us, by_numpy, LIMIT, least=0.02, clock=time.perf_counter, pause=pause)
     return Sample.of(us).map(lambda s: s * 1e3), Sample.of(numpy).map(lambda s: s * 1e3)
 
 

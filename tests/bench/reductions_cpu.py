@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,17 @@ def seconds(
     return [each[1:] for each in found]
 
 
+def two_times(
+    ours: Callable[[], object], theirs: Callable[[], object], limit: float, **how: Any
+) -> list[list[float]]:
+    """`seconds` of both; for longer where ours are near `limit` times theirs or above, as noise goes."""
+    found = seconds((ours, theirs), **how)
+    us, them = map(statistics.median, found)
+    if 1.05 * us > limit * them:
+        found = seconds((ours, theirs), **(how | {"least": 1, "rounds": 41}))
+    return found
+
+
 def rows(parts: list[str]) -> Iterator[Row]:
     """A row for each cell with one of `parts` in its name; all of them where there is none."""
     import quern
@@ -90,10 +102,7 @@ def measure(
         if not agrees(cell, found, x):
             row.skipped = "WRONG: the result is not NumPy's"
             return row
-        by_us, by_numpy = seconds((ours, theirs))
-        near = LIMIT * 1.05 * statistics.median(by_us)  # to the limit, as noise goes
-        if statistics.median(by_numpy) < near:
-            by_us, by_numpy = seconds((ours, theirs), least=1, rounds=41)
+        by_us, by_numpy = two_times(ours, theirs, 1 / LIMIT)
     rate = cell.bytes_moved / 1e9
     row.ours = Sample.of(by_us).map(lambda s: rate / s)
     row.reference = Sample.of(by_numpy).map(lambda s: rate / s)
