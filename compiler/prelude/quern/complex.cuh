@@ -123,11 +123,17 @@ QUERN_OF bool isnan(const complex<T>& z) { return isnan(z.real()) || isnan(z.ima
 QUERN_OF bool isinf(const complex<T>& z) { return isinf(z.real()) || isinf(z.imag()); }
 QUERN_OF bool isfinite(const complex<T>& z) { return isfinite(z.real()) && isfinite(z.imag()); }
 
+// Infinities and NaN are C's annex G's. Past this a power of e overflows, whose product with a sine may not.
+QUERN_OF T exp_limit() { return sizeof(T) == 4 ? T(88) : T(709); }
+// A number of this size times the rest, which grows with x, at an angle of y.
+QUERN_OF complex<T> turned(T x, T size, T rest, T y) {
+    if (isinf(x) && !isfinite(y)) return x > 0 ? complex<T>(x, y - y) : complex<T>(T(0), copysign(T(0), y));
+    return complex<T>(size * cos(y) * rest, y == 0 ? y : size * sin(y) * rest);
+}
 QUERN_OF complex<T> exp(const complex<T>& z) {
-    const T x = z.real(), y = z.imag(), scale = exp(x);
-    if (y == 0) return complex<T>(scale, y);
-    if (isinf(x) && x < 0 && !isfinite(y)) return complex<T>(T(0), T(0));
-    return complex<T>(scale * cos(y), scale * sin(y));
+    const bool far = z.real() > exp_limit<T>();
+    const T size = exp(far ? z.real() / 2 : z.real());
+    return turned(z.real(), size, far ? size : T(1), z.imag());
 }
 QUERN_OF complex<T> log(const complex<T>& z) {
     const T x = fabs(z.real()), y = fabs(z.imag()), angle = arg(z);
@@ -147,10 +153,22 @@ QUERN_OF complex<T> sqrt(const complex<T>& z) {
     if (x >= 0) return complex<T>(t, y / (2 * t));
     return complex<T>(fabs(y) / (2 * t), copysign(t, y));
 }
+// The product in which NaN beside an infinity is no reason to forget it, as C has it.
+QUERN_OF T direction(T part, bool infinite) { return copysign(infinite ? T(isinf(part) ? 1 : 0) : isnan(part) ? T(0) : part, part); }
+QUERN_OF complex<T> infinite_product(const complex<T>& a, const complex<T>& b) {
+    const complex<T> plain = a * b;
+    if (!(isnan(plain.real()) && isnan(plain.imag()) && (isinf(a) || isinf(b)))) return plain;
+    const complex<T> u(direction(a.real(), isinf(a)), direction(a.imag(), isinf(a)));
+    const complex<T> v(direction(b.real(), isinf(b)), direction(b.imag(), isinf(b)));
+    return complex<T>((u * v).real() / T(0), (u * v).imag() / T(0));
+}
 QUERN_OF complex<T> pow(const complex<T>& z, const complex<T>& w) {
     if (w.real() == 0 && w.imag() == 0) return complex<T>(T(1), T(0));
-    if (z.real() == 0 && z.imag() == 0 && w.real() > 0) return complex<T>(T(0), T(0));
+    if (z.real() == 0 && z.imag() == 0) return w.real() > 0 ? complex<T>(T(0), T(0)) : complex<T>(T(0) / T(0), T(0) / T(0));
     if (w.imag() == 0 && w.real() == trunc(w.real()) && fabs(w.real()) < 100) { // by squaring: exact for small powers
+        if (w.real() == 1) return z;
+        if (w.real() == 2) return z * z;
+        if (w.real() == 3) return z * (z * z);
         int n = static_cast<int>(fabs(w.real()));
         complex<T> result(T(1), T(0)), factor = z;
         for (; n; n >>= 1) {
@@ -159,27 +177,38 @@ QUERN_OF complex<T> pow(const complex<T>& z, const complex<T>& w) {
         }
         return w.real() < 0 ? T(1) / result : result;
     }
-    return exp(w * log(z));
+    return exp(infinite_product(w, log(z)));
 }
 QUERN_OF complex<T> pow(const complex<T>& z, T w) { return pow(z, complex<T>(w)); }
 QUERN_OF complex<T> pow(T z, const complex<T>& w) { return pow(complex<T>(z), w); }
 QUERN_OF complex<T> pow(const complex<T>& z, int w) { return pow(z, complex<T>(T(w))); }
-QUERN_OF complex<T> sinh(const complex<T>& z) { // a part that is 0 stays so beside infinities
+QUERN_OF complex<T> sinh(const complex<T>& z) {
     const T x = z.real(), y = z.imag();
-    return complex<T>(x == 0 ? x : sinh(x) * cos(y), y == 0 ? y : cosh(x) * sin(y));
+    const bool far = fabs(x) > exp_limit<T>();
+    const T root = exp(fabs(x) / 2), rest = far ? root : T(1);
+    const T s = far ? copysign(root / 2, x) : sinh(x), c = far ? root / 2 : cosh(x);
+    const T real = isfinite(y) ? s * cos(y) * rest : x == 0 ? x : isinf(x) ? fabs(x) : y - y;
+    return complex<T>(real, y == 0 ? y : c * sin(y) * rest);
 }
 QUERN_OF complex<T> cosh(const complex<T>& z) {
     const T x = z.real(), y = z.imag();
-    return complex<T>(cosh(x) * cos(y), x == 0 || y == 0 ? (x * y == 0 ? x * y : copysign(T(0), x) * copysign(T(1), y)) : sinh(x) * sin(y));
+    const bool far = fabs(x) > exp_limit<T>();
+    const T root = exp(fabs(x) / 2), rest = far ? root : T(1);
+    const T s = far ? copysign(root / 2, x) : sinh(x), c = far ? root / 2 : cosh(x);
+    const T real = isinf(x) && !isfinite(y) ? fabs(x) : c * cos(y) * rest;
+    const T side = isnan(x) ? T(1) : copysign(T(1), x);
+    return complex<T>(real, y == 0 ? side * y : x == 0 && !isfinite(y) ? T(0) : s * sin(y) * rest);
 }
 QUERN_OF complex<T> sin(const complex<T>& z) {
     const complex<T> w = sinh(complex<T>(-z.imag(), z.real()));
-    return complex<T>(w.imag(), -w.real());
+    return complex<T>(w.imag(), isinf(z.imag()) && !isfinite(z.real()) ? fabs(w.real()) : -w.real());
 }
 QUERN_OF complex<T> cos(const complex<T>& z) { return cosh(complex<T>(-z.imag(), z.real())); }
 QUERN_OF complex<T> tanh(const complex<T>& z) {
     const T x = z.real(), y = z.imag();
     if (y == 0) return complex<T>(tanh(x), y);
+    if (isinf(x)) return complex<T>(copysign(T(1), x), copysign(T(0), isfinite(y) && fabs(y) > 1 ? sin(y) * cos(y) : y));
+    if (!isfinite(y)) return complex<T>(x == 0 ? x : y - y, y - y);
     if (fabs(x) > T(20)) return complex<T>(copysign(T(1), x), 4 * sin(y) * cos(y) * exp(-2 * fabs(x)));
     const T t = tan(y), beta = 1 + t * t, s = sinh(x), rho = sqrt(1 + s * s), scale = 1 + beta * s * s;
     return complex<T>(beta * rho * s / scale, t / scale);
@@ -195,26 +224,36 @@ QUERN_OF complex<T> asin(const complex<T>& z) {
         const T angle = isnan(z) ? T(0) / T(0) : isinf(z.real()) ? quarter : T(0);
         return complex<T>(copysign(angle, z.real()), copysign(fabs(isinf(z.real()) ? z.real() : z.imag()), z.imag()));
     }
+    if (isnan(z.imag()) && z.real() == 0) return z;
     const complex<T> a = sqrt(complex<T>(1 - z.real(), -z.imag())), b = sqrt(complex<T>(1 + z.real(), z.imag()));
     return complex<T>(atan2(z.real(), a.real() * b.real() - a.imag() * b.imag()),
                       asinh(a.real() * b.imag() - a.imag() * b.real()));
 }
 QUERN_OF complex<T> acos(const complex<T>& z) {
+    if (!isfinite(z)) {
+        const complex<T> w = asin(z);
+        return complex<T>(T(1.57079632679489661923) - w.real(), -w.imag());
+    }
     const complex<T> a = sqrt(complex<T>(1 - z.real(), -z.imag())), b = sqrt(complex<T>(1 + z.real(), z.imag()));
     return complex<T>(2 * atan2(a.real(), b.real()), asinh(b.real() * a.imag() - b.imag() * a.real()));
 }
 QUERN_OF complex<T> acosh(const complex<T>& z) {
+    if (!isfinite(z)) {
+        const complex<T> w = acos(z);
+        return complex<T>(fabs(w.imag()), copysign(w.real(), z.imag()));
+    }
     const complex<T> a = sqrt(complex<T>(z.real() - 1, z.imag())), b = sqrt(complex<T>(z.real() + 1, z.imag()));
     return complex<T>(asinh(a.real() * b.real() + a.imag() * b.imag()), 2 * atan2(a.imag(), b.real()));
 }
 QUERN_OF complex<T> atanh(const complex<T>& z) {
-    if (fabs(z.real()) > T(1e16) || fabs(z.imag()) > T(1e16)) { // 1 / z and a quarter turn, before squares overflow
-        const T part = isinf(z) ? copysign(T(0), z.real()) : (T(1) / z).real();
-        return complex<T>(part, copysign(T(1.57079632679489661923), z.imag()));
-    }
-    const T x = fabs(z.real()), y = z.imag(); // odd: with x >= 0 the logarithm's argument never cancels
-    return complex<T>(copysign(T(0.25) * log1p(4 * x / ((1 - x) * (1 - x) + y * y)), z.real()),
-                      T(0.5) * atan2(2 * y, (1 - x) * (1 + x) - y * y));
+    const T x = fabs(z.real()), y = z.imag(), turn = copysign(T(1.57079632679489661923), y);
+    if (isinf(y) || isinf(x)) return complex<T>(copysign(T(0), z.real()), isnan(y) ? y : turn);
+    if (isnan(z)) return complex<T>(x == 0 ? z.real() : x + y, x + y);
+    if (x > T(1e16) || fabs(y) > T(1e16)) // 1 / z and a quarter turn, before squares overflow
+        return complex<T>(copysign((T(1) / z).real(), z.real()), turn);
+    const T apart = (1 - x) * (1 - x) + y * y; // odd: with x >= 0 the logarithm's argument never cancels
+    const T real = x == 1 && fabs(y) < T(1e-8) ? T(0.5) * log(2 / fabs(y)) : T(0.25) * log1p(4 * x / apart);
+    return complex<T>(copysign(real, z.real()), T(0.5) * atan2(2 * y, (1 - x) * (1 + x) - y * y));
 }
 QUERN_OF complex<T> asinh(const complex<T>& z) {
     const complex<T> w = asin(complex<T>(-z.imag(), z.real()));

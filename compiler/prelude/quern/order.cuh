@@ -38,6 +38,16 @@ template <class T> __device__ inline T maximum(const T& a, const T& b) { return 
 template <class T> __device__ inline T minimum(const T& a, const T& b) { return above(b, a) || is_nan(a) ? a : b; }
 #endif
 
+#ifdef QUERN_HAS_COMPLEX
+// Of equals the first, as NumPy has it of complex numbers.
+template <class T> __device__ inline complex<T> maximum(const complex<T>& a, const complex<T>& b) {
+    return chosen(is_nan(a) | !(is_nan(b) | above(b, a)), a, b);
+}
+template <class T> __device__ inline complex<T> minimum(const complex<T>& a, const complex<T>& b) {
+    return chosen(is_nan(a) | !(is_nan(b) | above(a, b)), a, b);
+}
+#endif
+
 // The same of many, in whatever order they come: which of equals, such as zeros, and which NaN is left open. A GPU has one
 // instruction for it.
 template <class T> __device__ inline T highest(const T& a, const T& b) { return maximum(a, b); }

@@ -281,8 +281,9 @@ QUERN_OF bool less_equal(QUERN_Z a, QUERN_Z b) {
 }
 QUERN_OF complex<T> power(QUERN_Z a, QUERN_Z b) { return ::pow(a, b); }
 QUERN_OF complex<T> exp2(QUERN_Z a) {
-    const T size = ::exp2(a.real()), angle = a.imag() * T(0.69314718055994530942);
-    return angle == 0 ? complex<T>(size, angle) : complex<T>(size * ::cos(angle), size * ::sin(angle));
+    const bool far = a.real() > T(sizeof(T) == 4 ? 127 : 1023);
+    const T size = ::exp2(far ? a.real() / 2 : a.real());
+    return turned(a.real(), size, far ? size : T(1), a.imag() * T(0.69314718055994530942));
 }
 QUERN_OF complex<T> expm1(QUERN_Z a) {
     const T half = ::sin(a.imag() / 2);

@@ -18,7 +18,7 @@ EXACT = {
     "nextafter", "heaviside", "ldexp", "frexp", "modf", "spacing", "floor_divide", "remainder", "divmod",
     "degrees", "radians", "rad2deg", "deg2rad",
 }  # fmt: skip
-# Complex numbers: what is defined for infinities and NaN by C's annex G is not promised by these.
+# Of complex numbers these are measured in units of the usual ones; test_special_complex_numbers has the rest.
 FINITE_COMPLEX = {
     "multiply", "square", "divide", "reciprocal", "power", "float_power", "exp", "exp2", "expm1", "log", "log2",
     "log10", "log1p",
@@ -209,6 +209,83 @@ def test_branch_cuts(device, name, letter):
     np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance / 10)
     large = abs(wanted.imag) > 1e-3
     np.testing.assert_array_equal(np.signbit(found.imag[large]), np.signbit(wanted.imag[large]))
+
+
+def kinds(parts):
+    """Each number as what it is: a NaN, an infinity or a zero with its sign, or 1 for any other."""
+    zeros = np.where(np.signbit(parts), "-0", "+0")
+    infinite = np.where(np.signbit(parts), "-inf", "+inf")
+    usual = np.where(np.isnan(parts), "nan", np.where(np.isinf(parts), infinite, "usual"))
+    return np.where(parts == 0, zeros, usual)
+
+
+def pairs(parts, letter):
+    """Every complex number with two of these parts."""
+    z = np.empty((len(parts), len(parts)), letter)
+    z.real, z.imag = np.array(parts)[:, None], np.array(parts)
+    return z.ravel()
+
+
+def rounded(name, z):
+    """NumPy's answer in the widest type there is, in the dtype of `z`."""
+    return oracle.numpy_answer_of(
+        lambda wide: getattr(np, name)(wide).astype(z.dtype), oracle.wide(z)
+    )
+
+
+def check_specials(found, wanted, inputs, letter):
+    """Infinities, NaN and zeros with their signs are the same, and the rest is close."""
+    tolerance = 1e-5 if letter == "F" else 1e-12
+    for ours, theirs in ((found.real, wanted.real), (found.imag, wanted.imag)):
+        other = np.nonzero(kinds(ours) != kinds(theirs))
+        told = [[*(x[other] for x in inputs), found[other], wanted[other]]]
+        assert other[0].size == 0, told
+        usual = kinds(theirs) == "usual"
+        np.testing.assert_allclose(ours[usual], theirs[usual], rtol=tolerance, atol=tolerance / 100)
+
+
+@pytest.mark.parametrize("letter", "FD")
+@pytest.mark.parametrize(
+    "name",
+    [name for name in oracle.UFUNCS if name in FINITE_COMPLEX and len(oracle.loops(name)[0]) == 1],
+)
+def test_special_complex_numbers(device, name, letter):
+    z = pairs((0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 30.0, np.inf, -np.inf, np.nan), letter)
+    wanted = oracle.numpy_answer(name, z)
+    check_specials(getattr(quern, name)(quern.asarray(z)).get(), wanted, [z], letter)
+
+
+@pytest.mark.parametrize("letter", "FD")
+@pytest.mark.parametrize(
+    "name", ["multiply", "divide", "power", "maximum", "minimum", "fmax", "fmin"]
+)
+def test_special_complex_numbers_in_twos(device, name, letter):
+    z = pairs((0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan), letter)
+    w = np.concatenate([z, np.array([3, 4, 5, -3, 100, -100.5, 3 - 2j], letter)])
+    x, y = np.meshgrid(w, w)
+    wanted = oracle.numpy_answer(name, x, y)
+    found = getattr(quern, name)(quern.asarray(x), quern.asarray(y)).get()
+    check_specials(found, wanted, [x, y], letter)
+
+
+@pytest.mark.parametrize("letter", "FD")
+@pytest.mark.parametrize("name", ["exp", "exp2", "sinh", "cosh", "sin", "cos"])
+def test_large_factors_of_small_ones(device, name, letter):
+    """A power of e that overflows, times a sine that does not let the product."""
+    far = 89 if letter == "F" else 712
+    parts = np.array([far, -far, 1e-20 if letter == "F" else 1e-200, 1e-3])
+    z = pairs(parts / np.log(2) if name == "exp2" else parts, letter)
+    wanted = rounded(name, z)
+    check_specials(getattr(quern, name)(quern.asarray(z)).get(), wanted, [z], letter)
+
+
+@pytest.mark.parametrize("letter", "FD")
+def test_next_to_the_poles_of_the_arctangent(device, letter):
+    small = 10.0 ** -np.arange(1, 30 if letter == "F" else 300)
+    z = np.concatenate([1 + 1j * small, -1 - 1j * small, 1 - 1j * small]).astype(letter)
+    for name, at in (("arctanh", z), ("arctan", 1j * z)):
+        wanted = rounded(name, at)
+        check_specials(getattr(quern, name)(quern.asarray(at)).get(), wanted, [at], letter)
 
 
 @st.composite
