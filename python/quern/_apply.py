@@ -98,36 +98,24 @@ def piecewise(x: object, condlist: Any, funclist: Sequence[Any], *args: Any, **k
     return made
 
 
-class vectorize:
+class vectorize(np.vectorize):
     """A Python function of scalars as one of arrays: it runs on the host, element by element, for convenience.
 
-    Arguments come from their device and results go to it, so a call waits. Options are NumPy's.
-    For speed write an `ElementwiseKernel`. Source: NumPy, `numpy.vectorize`.
+    Arguments come from their device and results go to it, so a call waits. Options are NumPy's; without a function it
+    decorates one. For speed write an `ElementwiseKernel`. Source: NumPy, `numpy.vectorize`.
     """
-
-    def __init__(
-        self,
-        pyfunc: Callable[..., Any],
-        otypes: Any = None,
-        doc: str | None = None,
-        excluded: Any = None,
-        cache: bool = False,
-        signature: str | None = None,
-    ) -> None:
-        self._run = np.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
-        self.pyfunc = pyfunc
-        self.__doc__ = pyfunc.__doc__ if doc is None else doc
-        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function of every element of the arguments, broadcast."""
+        if self.pyfunc is np._NoValue:
+            return super().__call__(*args, **kwargs)  # which takes the function
         arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, _core.ndarray)]
         device = arrays[0].device if arrays else None
 
         def fetched(value: Any) -> Any:
             return value.get() if isinstance(value, _core.ndarray) else value
 
-        found = self._run(*map(fetched, args), **{k: fetched(v) for k, v in kwargs.items()})
+        found = super().__call__(*map(fetched, args), **{k: fetched(v) for k, v in kwargs.items()})
         if isinstance(found, tuple):
             return tuple(asarray(part, device=device) for part in found)
         return asarray(found, device=device)

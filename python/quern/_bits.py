@@ -50,6 +50,8 @@ def _unpack_kernel(big: bool) -> ElementwiseKernel:
 
 
 def _is_big(bitorder: str) -> bool:
+    if not isinstance(bitorder, str):
+        raise TypeError(f"bitorder must be 'little' or 'big', not {type(bitorder).__name__}")
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
     return bitorder == "big"

@@ -43,7 +43,7 @@ def bincount(x: ndarray, weights: ndarray | None = None, minlength: int = 0) -> 
     minlength = operator.index(minlength)
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
-    x = asarray(x)
+    x = asarray(x, np.int64 if isinstance(x, (list, tuple)) and not x else None)
     if x.ndim != 1:
         raise ValueError(
             f"object {'too deep' if x.ndim else 'of too small depth'} for desired array"
@@ -299,6 +299,8 @@ def _bins_by_rule(a: ndarray, rule: str, outer: tuple[float, float]) -> int:
 
 
 def _columns(sample: Any) -> list[ndarray]:
+    if isinstance(sample, np.ndarray):
+        sample = asarray(sample)
     if isinstance(sample, ndarray):
         if sample.ndim == 1:
             return [sample]

@@ -159,7 +159,7 @@ def ix_(*args: Any) -> tuple[ndarray, ...]:
         part = asarray(given)
         if part.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        if part.size == 0:
+        if part.size == 0 and not isinstance(given, ndarray):
             part = part.astype(np.int64)
         if part.dtype.kind == "b":
             part = _core.flatnonzero(part)
@@ -209,10 +209,13 @@ def unravel_index(
     order = _plain_order(order)
     extents = _extents(shape)
     places = asarray(indices)
-    if places.size == 0 and not isinstance(indices, ndarray):
-        places = places.astype(np.int64)
     if places.dtype.kind not in "biu":
-        raise TypeError("only int indices permitted")
+        raise TypeError(
+            f"indices must be integers, not {places.dtype}: give an empty one a dtype, as in "
+            "quern.array([], dtype=int)"
+        )
+    if not extents and places.ndim:
+        raise ValueError("multiple indices are not supported for 0d arrays")
     places = places.astype(np.int64, copy=False)
     size = math.prod(extents)
     if size >= 2**63:

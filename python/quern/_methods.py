@@ -6,8 +6,6 @@ from contextlib import nullcontext
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from quern import _core, _elementwise, _files, _sorting
 from quern._array_api import array_namespace
 from quern._creation import asarray
@@ -66,8 +64,11 @@ def _array_function(self: ndarray, func: Any, types: Any, args: Any, kwargs: Any
     import quern
 
     name = func.__name__
-    ours: Any = getattr(quern, name, func) if getattr(np, name, None) is func else func
-    return NotImplemented if ours is func else ours(*args, **kwargs)
+    ours: Any = quern
+    for part in func.__module__.split(".")[1:]:  # as in numpy.lib.stride_tricks
+        ours = getattr(ours, part, None)
+    ours = getattr(ours, name, None)
+    return NotImplemented if ours is None else ours(*args, **kwargs)
 
 
 def _contains(self: ndarray, value: object) -> bool:

@@ -122,8 +122,6 @@ def _ramp(line: _Line, ends: Pair) -> None:
 def _statistic(line: _Line, lengths: Pair, function: Callable[..., ndarray]) -> None:
     most = line.stop - line.start
     before, after = (most if n is None or n > most else n for n in lengths)
-    if (before == 0 or after == 0) and function in (_reductions.max, _reductions.min):
-        raise ValueError("stat_length of 0 yields no value for padding")
 
     def of(part: ndarray) -> ndarray:
         found = function(part, axis=line.axis, keepdims=True)
@@ -270,6 +268,8 @@ def _works(mode: str, options: dict[str, Any], ndim: int) -> list[Callable[[_Lin
         "median": _order.median,
     }
     pairs = _pairs(options["stat_length"], ndim, as_index=True)
+    if mode in ("maximum", "minimum") and any(0 in lengths for lengths in pairs):
+        raise ValueError("stat_length of 0 yields no value for padding")
     return [
         functools.partial(_statistic, lengths=lengths, function=functions[mode])
         for lengths in pairs

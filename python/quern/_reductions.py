@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from quern import _core
 from quern._averages import spread_about
 from quern._core import _allow_atomic_joins, ndarray
@@ -338,6 +340,14 @@ def nanargmin(
     return _reduce("nanargmin", a, axis, None, out, keepdims)
 
 
+def _check_inexact(a: ndarray, dtype: npt.DTypeLike | None, out: ndarray | None) -> None:
+    if a.dtype.kind in "biu":
+        return
+    for name, given in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+        if given is not None and np.dtype(given).kind in "biu":
+            raise TypeError(f"If a is inexact, then {name} must be inexact, not {np.dtype(given)}")
+
+
 def nanmean(
     a: Any,
     axis: Axis = None,
@@ -347,7 +357,12 @@ def nanmean(
     *,
     where: ndarray | bool = True,
 ) -> ndarray:
-    """`mean` of what is not NaN; NaN where nothing else is. Source: numpy.nanmean."""
+    """`mean` of what is not NaN; NaN where nothing else is.
+
+    Raises: TypeError where `a` is inexact and `dtype` or that of `out` is not. Source: numpy.nanmean.
+    """
+    a = as_array(a)
+    _check_inexact(a, dtype, out)
     return _reduce("nanmean", a, axis, dtype, out, keepdims, None, where)
 
 
@@ -363,7 +378,9 @@ def nanvar(
     correction: float | None = None,
     mean: Any = None,
 ) -> ndarray:
-    """`var` of what is not NaN. Source: numpy.nanvar."""
+    """`var` of what is not NaN; NaN where no more than `ddof` of it is there. Source: numpy.nanvar."""
+    a = as_array(a)
+    _check_inexact(a, dtype, out)
     return _spread("nanvar", a, axis, dtype, out, ddof, keepdims, where, correction, mean)
 
 
@@ -379,5 +396,7 @@ def nanstd(
     correction: float | None = None,
     mean: Any = None,
 ) -> ndarray:
-    """`std` of what is not NaN. Source: numpy.nanstd."""
+    """`std` of what is not NaN; NaN where no more than `ddof` of it is there. Source: numpy.nanstd."""
+    a = as_array(a)
+    _check_inexact(a, dtype, out)
     return _spread("nanstd", a, axis, dtype, out, ddof, keepdims, where, correction, mean)

@@ -10,6 +10,7 @@ from quern import _core
 from quern._creation import arange, asarray, ascontiguousarray, full, zeros
 from quern._joining import concatenate
 from quern._manipulation import moveaxis
+from quern._operands import normalize_axis_index
 from quern._sorting import lexsort, sort
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def unique(
     """
     asked = (return_index, return_inverse, return_counts)
     ar = asarray(ar)
-    if axis is None:
+    if axis is not None:
+        axis = normalize_axis_index(axis, ar.ndim)
+    if axis is None or ar.ndim == 1:
         values, firsts, inverse, counts = _core._distinct(_row(ar), *asked, equal_nan)
         if inverse is not None:
             inverse = inverse.reshape(ar.shape)
@@ -199,8 +202,6 @@ def _places(a: ndarray, assume_unique: bool) -> tuple[ndarray, ndarray]:
 def _unique_slices(
     ar: ndarray, axis: int, return_index: bool, return_inverse: bool, return_counts: bool
 ) -> tuple[ndarray, ndarray | None, ndarray | None, ndarray | None]:
-    if not -ar.ndim <= axis < ar.ndim:
-        raise np.exceptions.AxisError(axis, ar.ndim)
     moved = moveaxis(ar, axis, 0)
     count = moved.shape[0]
     rows = ascontiguousarray(moved).reshape(count, moved.size // count if count else 0)

@@ -186,8 +186,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> ndarray:
     Source: numpy.digitize.
     """
     x, bins = operands(x, bins)
-    if x.dtype.kind == "c":
-        raise TypeError("x may not be complex")
+    if x.dtype.kind == "c" or bins.dtype.kind == "c":
+        raise TypeError("x and bins may not be complex")
     if bins.ndim != 1:
         raise ValueError("object too deep for desired array")
     side = "left" if right else "right"

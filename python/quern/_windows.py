@@ -18,10 +18,12 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 _cos, _sqrt = ufuncs["cos"], ufuncs["sqrt"]
 
 
-def _short(M: float) -> ndarray | None:
+def _points(M: float) -> tuple[float, ndarray | None]:
+    """`M` as a float, of whose type a NumPy scalar may be too narrow, and the window where it has one point at most."""
+    M = float(M)
     if M < 1:
-        return array([], np.float64)
-    return ones(1) if M == 1 else None
+        return M, array([], np.float64)
+    return M, ones(1) if M == 1 else None
 
 
 def _centred(M: float) -> ndarray:
@@ -30,7 +32,7 @@ def _centred(M: float) -> ndarray:
 
 def bartlett(M: float) -> ndarray:
     """A triangle of `M` points that is 0 at both ends. Source: NumPy, `numpy.bartlett`."""
-    short = _short(M)
+    M, short = _points(M)
     if short is not None:
         return short
     n = _centred(M)
@@ -39,7 +41,7 @@ def bartlett(M: float) -> ndarray:
 
 def blackman(M: float) -> ndarray:
     """Three cosines' sum, close to 0 at both ends. Source: NumPy, `numpy.blackman`."""
-    short = _short(M)
+    M, short = _points(M)
     if short is not None:
         return short
     n = _centred(M)
@@ -48,19 +50,19 @@ def blackman(M: float) -> ndarray:
 
 def hanning(M: float) -> ndarray:
     """A raised cosine that is 0 at both ends. Source: NumPy, `numpy.hanning`."""
-    short = _short(M)
+    M, short = _points(M)
     return short if short is not None else 0.5 + 0.5 * _cos(_centred(M) * np.pi / (M - 1))
 
 
 def hamming(M: float) -> ndarray:
     """A raised cosine that is 0.08 at both ends. Source: NumPy, `numpy.hamming`."""
-    short = _short(M)
+    M, short = _points(M)
     return short if short is not None else 0.54 + 0.46 * _cos(_centred(M) * np.pi / (M - 1))
 
 
 def kaiser(M: float, beta: float) -> ndarray:
     """Kaiser's window of shape `beta`, by Bessel functions. Source: NumPy, `numpy.kaiser`."""
-    short = _short(M)
+    M, short = _points(M)
     if short is not None:
         return short
     alpha = (M - 1) / 2.0

@@ -41,6 +41,24 @@ def test_numpy_reads_cpu_arrays_in_place(device, dtype, make):
     assert array[0, 0].item() == 0
 
 
+def test_functions_of_numpys_modules(device):
+    host = np.arange(12.0).reshape(3, 4)
+    array = quern.asarray(host)
+    windows = np.lib.stride_tricks.sliding_window_view(array, 2, axis=1)
+    assert isinstance(windows, quern.ndarray)
+    assert windows.get().tolist() == [[[r, r + 1] for r in row[:-1]] for row in host.tolist()]
+    product = np.linalg.matmul(array, array.T)
+    assert isinstance(product, quern.ndarray)
+    np.testing.assert_allclose(product.get(), host @ host.T)
+    for missing in (np.linalg.eigvals, np.fft.fft, np.linalg.norm):
+        if (
+            getattr(getattr(quern, missing.__module__.split(".")[1]), missing.__name__, None)
+            is None
+        ):
+            with pytest.raises(TypeError, match=missing.__name__):
+                missing(array)
+
+
 def test_buffer(device):
     on_cpu(device)
     array = quern.asarray(np.arange(6, dtype="i4").reshape(2, 3))

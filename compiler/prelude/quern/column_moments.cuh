@@ -56,6 +56,7 @@ template <class T> struct ColumnMoments {
         const T left = count - static_cast<T>(ddof), squares = scatter < T(0) ? T(0) : scatter;
         return left > T(0) ? share_of(squares, left) : squares / T(0);
     }
+    __device__ T nan_variance(double ddof) const { return count > static_cast<T>(ddof) ? variance(ddof) : T(0) / T(0); }
 };
 template <class T>
 __device__ inline ColumnMoments<T> combined(const ColumnMoments<T>& a, const ColumnMoments<T>& b) {

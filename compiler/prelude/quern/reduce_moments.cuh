@@ -30,6 +30,7 @@ template <class T, class Kept = T> struct Moments {
         const T left = static_cast<T>(static_cast<double>(count) - ddof), about = static_cast<T>(scatter);
         return (about < T(0) ? T(0) : about) / (left > T(0) ? left : T(0));
     }
+    __device__ T nan_variance(double ddof) const { return static_cast<double>(count) > ddof ? variance(ddof) : T(0) / T(0); }
 };
 template <class T, class Kept> __device__ inline Moments<T, Kept> combined(const Moments<T, Kept>& a, const Moments<T, Kept>& b) {
     if (a.count == 0) return b;
@@ -137,6 +138,7 @@ template <class Count, class Sum, class Squares> struct IntegerMoments {
         const double scatter = static_cast<double>(high) * 18446744073709551616.0 + static_cast<double>(low);
         return (count > 0 ? scatter / n : 0.0) / (left > 0 ? left : 0.0);
     }
+    __device__ double nan_variance(double ddof) const { return variance(ddof); } // integers have no NaN to tell by
 };
 template <class C, class S, class Q>
 __device__ inline IntegerMoments<C, S, Q> combined(const IntegerMoments<C, S, Q>& a, const IntegerMoments<C, S, Q>& b) {
@@ -156,6 +158,7 @@ template <class Part> struct OfParts {
     template <class Other> __device__ explicit OfParts(const OfParts<Other>& other)
         : real(static_cast<Part>(other.real)), imag(static_cast<Part>(other.imag)) {}
     __device__ auto variance(double ddof) const { return real.variance(ddof) + imag.variance(ddof); }
+    __device__ auto nan_variance(double ddof) const { return real.nan_variance(ddof) + imag.nan_variance(ddof); }
 };
 template <class Part> __device__ inline OfParts<Part> combined(const OfParts<Part>& a, const OfParts<Part>& b) {
     OfParts<Part> both;

@@ -167,6 +167,17 @@ def test_vectorize(device):
     agree(both, np.vectorize(divmod)(np.arange(5), 2))
     assert quern.vectorize(describe).__name__ == "describe"
 
+    @quern.vectorize(otypes="d", excluded={"by"})
+    def scaled(x, by=2):
+        """Times `by`."""
+        return x * by
+
+    agree(scaled(x, by=3), np.arange(5) * 3.0)
+    assert scaled.__doc__ == "Times `by`."
+    agree(scaled(quern.zeros((0, 2))), np.zeros((0, 2)))
+    with pytest.raises(ValueError, match="otypes"):
+        quern.vectorize(describe)(quern.zeros(0), 1)
+
 
 def test_piecewise_of_functions(device, make):
     a = make((3, 4), "d")

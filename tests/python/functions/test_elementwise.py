@@ -205,5 +205,6 @@ def test_bits(same, make, order):
             # NumPy leaves what a count adds to nothing at all as the memory was.
             for count in (0, 3, 20, -2, -99) if 0 not in shape else ():
                 same("unpackbits", make(shape, "B"), axis, count, order)
+    same("packbits", make((4,), "B"), bitorder=10)
     same("packbits", make((4,), "f"))
     same("unpackbits", make((4,), "i"))

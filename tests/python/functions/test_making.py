@@ -159,6 +159,15 @@ def test_windows(same):
     for name in ("bartlett", "blackman", "hamming", "hanning"):
         for count in (0, 1, 2, 7, 12):
             same(name, count, rtol=1e-12)
+        for kind in (
+            np.uint8,
+            np.int8,
+            np.uint64,
+            np.float32,
+            np.float64,
+        ):  # 1 - count fits not all
+            same(name, kind(100), rtol=1e-12)
+    same("kaiser", np.uint8(100), 2.5, rtol=1e-11)
     for beta in (0, 2.5, 14):
         for count in (0, 1, 2, 7, 12):
             same("kaiser", count, beta, rtol=1e-11)

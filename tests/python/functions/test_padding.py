@@ -60,6 +60,13 @@ def test_widths(same, make):
     same("pad", a, 1, "maximum", stat_length=-1)
 
 
+@pytest.mark.parametrize("mode", ["maximum", "minimum"])
+@pytest.mark.parametrize("width", [0, 1, (0, 2)])
+def test_extremes_of_nothing(same, make, mode, width):
+    for length in (0, (1, 0), ((2, 2), (0, 2))):
+        same("pad", make((4, 5), "d"), width, mode, stat_length=length)
+
+
 def test_fortran_order_is_kept(device):
     assert quern.pad(quern.zeros((3, 4), order="F"), 1).flags.f_contiguous
 

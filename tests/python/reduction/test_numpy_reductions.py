@@ -432,3 +432,37 @@ def test_a_mask_that_is_one_bool(device):
         array.max(where=False)
     with pytest.raises(TypeError, match="where"):
         array.sum(where=1.5)
+
+
+@pytest.mark.parametrize("dtype", ["e", "f", "d", "F", "D"])
+def test_spread_of_few_numbers(device, dtype):
+    """NaN where `ddof` leaves nothing, by rows, by columns, of all and of each axis that is not the last."""
+    values = np.random.default_rng(3).integers(-9, 9, (5, 6, 4)).astype(dtype)
+    values[np.arange(6) < np.arange(5)[:, None]] = np.nan
+    values[2] = np.nan
+    array = quern.asarray(values)
+    for axis in (None, 0, 1, 2, (0, 1)):
+        for ddof in (0, 1, 2, 3, 4, 60, 2.5):
+            for name in ("nanvar", "nanstd"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    wide = values.astype("D" if dtype in "FD" else "d")
+                    wanted = getattr(np, name)(wide, axis, ddof=ddof)
+                found = getattr(quern, name)(array, axis, ddof=ddof).get()
+                np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == "e" else 1e-5)
+
+
+@pytest.mark.parametrize("name", ["nanmean", "nanvar", "nanstd"])
+def test_inexact_numbers_want_inexact_results(device, name):
+    array, out = quern.ones((3, 4)), quern.empty(3, int)
+    for call in (
+        lambda f, a, o: f(a, 1, dtype=int),
+        lambda f, a, o: f(a, 1, dtype=bool),
+        lambda f, a, o: f(a, 1, out=o),
+    ):
+        with pytest.raises(TypeError, match="inexact"):
+            call(getattr(np, name), array.get(), out.get())
+        with pytest.raises(TypeError, match="inexact"):
+            call(getattr(quern, name), array, out)
+    found = getattr(quern, name)(array.astype(int), 1, dtype=float)
+    assert found.dtype == float

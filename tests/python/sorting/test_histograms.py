@@ -155,7 +155,24 @@ def test_several_axes(device):
         check(one, other)
 
 
+def test_points_on_the_host(device):
+    points = np.random.default_rng(8).standard_normal((30, 3))
+    for square in (points, points[:3]):
+        found, sides = quern.histogramdd(square, (2, 3, 4))
+        wanted, theirs = np.histogramdd(square, (2, 3, 4))
+        check(found, wanted)
+        for one, other in zip(sides, theirs, strict=True):
+            check(one, other)
+
+
+def test_bincount_of_an_empty_list(device):
+    for least in (0, 3):
+        check(quern.bincount([], minlength=least), np.bincount([], minlength=least))
+    check(quern.bincount([], weights=[]), np.bincount([], weights=[]))
+
+
 ERRORS = [
+    lambda np, a: np.bincount(np.zeros(0)),
     lambda np, a: np.bincount(a - 1),
     lambda np, a: np.bincount(a * 1.0),
     lambda np, a: np.bincount(a.reshape(1, 3)),

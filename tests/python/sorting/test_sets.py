@@ -80,6 +80,19 @@ def test_unique_shapes_and_forms(device):
     )
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("equal_nan", [True, False])
+def test_unique_of_a_line_along_its_axis(device, axis, equal_nan):
+    a = np.array([3, np.nan, 0, np.nan, 3, 0, 0])
+    check(
+        quern.unique(quern.asarray(a), True, True, True, axis, equal_nan=equal_nan),
+        np.unique(a, True, True, True, axis, equal_nan=equal_nan),
+    )
+    for wrong, error in ((1, np.exceptions.AxisError), (0.0, TypeError)):
+        with pytest.raises(error):
+            quern.unique(quern.asarray(a), axis=wrong)
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_unique_slices(device, axis):
     a = np.random.default_rng(3).integers(0, 2, (9, 8, 3))[:, :, :2]

@@ -428,6 +428,7 @@ ERRORS = [
     lambda np, a: np.searchsorted(a, a, sorter=a * 1.0),
     lambda np, a: np.digitize(a, (a - 1) ** 2),
     lambda np, a: np.digitize(a * 1j, a),
+    lambda np, a: np.digitize(a, a * 1j),
     lambda np, a: np.digitize(a, a.reshape(1, 3)),
 ]
 
