@@ -107,8 +107,9 @@ class vectorize(np.vectorize):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function of every element of the arguments, broadcast."""
-        if self.pyfunc is np._NoValue:
-            return super().__call__(*args, **kwargs)  # which takes the function
+        function: Any = self.pyfunc
+        if not callable(function):  # a decorator: this call brings it
+            return super().__call__(*args, **kwargs)
         arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, _core.ndarray)]
         device = arrays[0].device if arrays else None
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def bincount(x: ndarray, weights: ndarray | None = None, minlength: int = 0) -> ndarray:
+def bincount(x: Any, weights: ndarray | None = None, minlength: int = 0) -> ndarray:
     """How often each integer from 0 on is in `x`, as int64; with `weights` their sums, as float64.
 
     The largest value decides the size: one synchronisation. Shapes: `x` and `weights` 1-D.
