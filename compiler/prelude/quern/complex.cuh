@@ -247,7 +247,7 @@ QUERN_OF complex<T> acosh(const complex<T>& z) {
 }
 QUERN_OF complex<T> atanh(const complex<T>& z) {
     const T x = fabs(z.real()), y = z.imag(), turn = copysign(T(1.57079632679489661923), y);
-    if (isinf(y) || isinf(x)) return complex<T>(copysign(T(0), z.real()), isnan(y) ? y : turn);
+    if (isinf(y) || isinf(x)) return complex<T>(isnan(x) ? T(0) : copysign(T(0), z.real()), isnan(y) ? y : turn);
     if (isnan(z)) return complex<T>(x == 0 ? z.real() : x + y, x + y);
     if (x > T(1e16) || fabs(y) > T(1e16)) // 1 / z and a quarter turn, before squares overflow
         return complex<T>(copysign((T(1) / z).real(), z.real()), turn);
@@ -261,7 +261,7 @@ QUERN_OF complex<T> asinh(const complex<T>& z) {
 }
 QUERN_OF complex<T> atan(const complex<T>& z) {
     const complex<T> w = atanh(complex<T>(-z.imag(), z.real()));
-    return complex<T>(w.imag(), -w.real());
+    return complex<T>(w.imag(), isnan(z.imag()) && !isnan(w.real()) ? T(0) : -w.real());
 }
 #undef QUERN_OF
 
