@@ -63,11 +63,10 @@ def _array_function(self: ndarray, func: Any, types: Any, args: Any, kwargs: Any
     """What NumPy's functions do with quern arrays: the function of the same name in quern computes on the device."""
     import quern
 
-    name = func.__name__
-    ours: Any = quern
-    for part in func.__module__.split(".")[1:]:  # as in numpy.lib.stride_tricks
-        ours = getattr(ours, part, None)
-    ours = getattr(ours, name, None)
+    path: list[str] = [*func.__module__.split("."), func.__name__]  # as in numpy.lib.stride_tricks
+    ours: Any = quern if path[0] == "numpy" else None
+    for name in path[1:]:
+        ours = getattr(ours, name, None)
     return NotImplemented if ours is None else ours(*args, **kwargs)
 
 

@@ -55,9 +55,8 @@ def beside_unfused(section: str, parts: list[str]) -> Iterator[Row]:
             if on_cpu:
                 timed["NumPy"] = partial(time, theirs, args=tuple(host[each] for each in names))
             samples = alternate(timed, rounds=5)
-            if (
-                samples["fused"].median > 1.02 * samples["unfused"].median
-            ):  # near the limit noise decides
+            # Near the limit noise decides.
+            if samples["fused"].median > 1.02 * samples["unfused"].median:
                 samples = alternate(timed, rounds=41)
             row = Row(
                 section,

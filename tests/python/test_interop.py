@@ -59,6 +59,18 @@ def test_functions_of_numpys_modules(device):
                 missing(array)
 
 
+def test_functions_of_other_packages(device):
+    """Theirs of a name that is NumPy's too is not NumPy's."""
+
+    def total(array):
+        return array.sum()
+
+    total.__name__, total.__module__ = "sum", "elsewhere"
+    array = quern.ones(3)
+    assert array.__array_function__(total, (quern.ndarray,), (array,), {}) is NotImplemented
+    assert array.__array_function__(np.sum, (quern.ndarray,), (array,), {}).item() == 3
+
+
 def test_buffer(device):
     on_cpu(device)
     array = quern.asarray(np.arange(6, dtype="i4").reshape(2, 3))
