@@ -6,7 +6,7 @@
 
 namespace quern {
 
-// A block's share of the steps, as wide as it is.
+// A block's share of the steps, as wide as it is, or twice.
 void ElementwiseEmitter::turns_loop() {
     out_.line("const ", index_, " ", own("past"), " = static_cast<", index_, ">(blockIdx.x + 1) * ",
               nest("share"), ", ", own("stop"), " = ", own("past"), " < ", nest("steps"), " ? ",
@@ -14,7 +14,7 @@ void ElementwiseEmitter::turns_loop() {
     out_.line("#pragma unroll 1");
     out_.open("for (", index_, " ", own("step"), " = static_cast<", index_, ">(blockIdx.x) * ",
               nest("share"), " + threadIdx.x; ", own("step"), " < ", own("stop"), "; ", own("step"),
-              " += blockDim.x)");
+              layout_.pairs ? " += 2 * blockDim.x)" : " += blockDim.x)");
 }
 
 // Neighbouring elements of a row, in packs.
@@ -49,30 +49,39 @@ void ElementwiseEmitter::vector_loop() {
         out_.line(constness(param(ref)), type(ref), "* ", own(join("at_", param(ref).name)), " = ",
                   start, " + ", own("base"), ";");
         out_.line("quern::Pack<", type(ref), ", ", lanes, "> ", own(join("pack_", param(ref).name)),
-                  ";");
+                  layout_.pairs ? "[2];" : ";");
     }
     // What lies past the ends is computed as well where that does no harm: asking takes longer.
     const bool asks =
         !spec_.total || std::any_of(operands_.begin(), operands_.end(),
                                     [&](const OperandRef& ref) { return param(ref).place; });
-    const std::string in_row = join("static_cast<ptrdiff_t>(", own("base"), ") + ", own("lane")),
+    const std::string next = own("next"), // of a pair, from the first pack on
+        in_row = join("static_cast<ptrdiff_t>(", own("base"), ") + ", own("lane")),
                       nth = inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent,
                                              " + ", in_row)
                                       : in_row;
     const auto move_packs = [&](std::string_view how, auto&& chosen) {
-        for (const OperandRef& ref : operands_)
-            if (access(ref) != Access::repeated && chosen(ref))
-                out_.line(own(join("pack_", param(ref).name)), how,
-                          own(join("at_", param(ref).name)),
-                          layout_.swift ? join(", 0, ", lanes, ");")
-                                        : join(", ", own("begin"), ", ", own("end"), ");"));
+        for (int pack = 0; pack <= (layout_.pairs ? 1 : 0); ++pack)
+            for (const OperandRef& ref : operands_)
+                if (access(ref) != Access::repeated && chosen(ref))
+                    out_.line(own(join("pack_", param(ref).name)),
+                              layout_.pairs ? join("[", pack, "]") : "", how,
+                              own(join("at_", param(ref).name)), pack > 0 ? join(" + ", next) : "",
+                              layout_.swift ? join(", 0, ", lanes, ");")
+                                            : join(", ", own("begin"), ", ", own("end"), ");"));
     };
-    if (layout_.swift) { // whole packs
+    if (layout_.swift) { // whole packs; where the second one is not, the first once more
         out_.line("bool quern_usual = ", own("begin"), " == 0 && ", own("end"), " >= ", lanes, ";");
+        if (layout_.pairs)
+            out_.line("const ", signed_, " ", own("apart"), " = static_cast<", signed_,
+                      ">(blockDim.x) * ", lanes, ", ", next, " = ", own("end"),
+                      " >= ", own("apart"), " + ", lanes, " ? ", own("apart"), " : 0;");
         out_.open("if (quern_usual)");
     }
     move_packs(".load(", [&](const OperandRef& ref) { return loaded(ref); });
     const auto each_lane = [&](const std::string& operation) {
+        if (layout_.pairs)
+            out_.open_unrolled(own("pack"), 2);
         out_.open_unrolled(own("lane"), lanes);
         if (asks)
             out_.open("if (", own("lane"), " >= ", own("begin"), " && ", own("lane"), " < ",
@@ -81,7 +90,9 @@ void ElementwiseEmitter::vector_loop() {
             const std::string at = own(join("at_", param(ref).name)),
                               position = join(own("base"), " + ", own("lane"));
             if (!param(ref).place && access(ref) != Access::repeated)
-                reference(ref, join(own(join("pack_", param(ref).name)), "[", own("lane"), "]"));
+                reference(ref, join(own(join("pack_", param(ref).name)),
+                                    layout_.pairs ? join("[", own("pack"), "]") : "", "[",
+                                    own("lane"), "]"));
             else if (param(ref).place && access(ref) == Access::contiguous)
                 reference(ref, join(at, "[", position, "]"));
             else if (param(ref).place && access(ref) == Access::strided)
@@ -90,14 +101,16 @@ void ElementwiseEmitter::vector_loop() {
             else if (param(ref).place)
                 reference(ref, join("*", at));
         }
-        body(nth, operation);
+        body(layout_.pairs ? join(nth, " + ", own("pack"), " * ", next) : nth, operation);
         if (asks)
             out_.close();
         out_.close();
+        if (layout_.pairs)
+            out_.close();
     };
-    if (layout_.swift && !spec_.swift_power.empty()) { // asked once, not in each lane
-        out_.open("if (", spec_.powers_condition, ")");
-        each_lane(spec_.swift_power);
+    if (layout_.swift && !spec_.swift_inverse.empty()) { // asked once, not in each lane
+        out_.open("if (", spec_.ones_condition, ")");
+        each_lane(spec_.swift_inverse);
         out_.close();
         out_.open("else");
         each_lane(spec_.swift);
@@ -111,16 +124,26 @@ void ElementwiseEmitter::vector_loop() {
         move_packs(".store(", is_stored);
         out_.close();
         out_.close();
-        out_.open("if (!quern_usual)");
+        if (!layout_.pairs)
+            out_.open("if (!quern_usual)");
         out_.line("#pragma unroll 1");
-        out_.open("for (", signed_, " ", own("lane"), " = ", own("begin"), "; ", own("lane"), " < ",
-                  lanes, " && ", own("lane"), " < ", own("end"), "; ++", own("lane"), ")");
+        if (layout_.pairs)
+            out_.open("for (", signed_, " ", own("lane"), " = quern_usual ? ", next, " + ",
+                      own("apart"), " : ", own("begin"), "; ", own("lane"), " < ", own("apart"),
+                      " + ", lanes, " && ", own("lane"), " < ", own("end"), "; ", own("lane"),
+                      " += ", own("lane"), " == ", lanes - 1, " ? ", own("apart"), " - ", lanes - 1,
+                      " : 1)");
+        else
+            out_.open("for (", signed_, " ", own("lane"), " = ", own("begin"), "; ", own("lane"),
+                      " < ", lanes, " && ", own("lane"), " < ", own("end"), "; ++", own("lane"),
+                      ")");
         for (const OperandRef& ref : operands_)
             if (access(ref) != Access::repeated)
                 reference(ref, join(own(join("at_", param(ref).name)), "[", own("lane"), "]"));
         body(nth);
         out_.close();
-        out_.close();
+        if (!layout_.pairs)
+            out_.close();
     } else {
         move_packs(".store(", is_stored);
     }

@@ -14,7 +14,7 @@ MergedKernel merge(const FusionGraph& graph, std::string_view name) {
         each_read(step, use);
         std::ranges::for_each(step.outputs, use);
     }
-    std::string inputs, outputs, head, blocks, swift_blocks, power_blocks, powers, tail;
+    std::string inputs, outputs, head, blocks, swift_blocks, inverse_blocks, ones, tail;
     std::vector<int> order, stored;
     for (std::size_t k = 0; k < graph.values.size(); ++k) {
         const GraphValue& value = graph.values[k];
@@ -38,14 +38,13 @@ MergedKernel merge(const FusionGraph& graph, std::string_view name) {
         const std::string block = block_of(step), swift = step.spec->swift.empty()
                                                               ? block
                                                               : block_of(step, step.spec->swift);
-        const bool divides_number = !step.spec->swift_power.empty() &&
+        const bool divides_number = !step.spec->swift_inverse.empty() &&
                                     graph.values[static_cast<std::size_t>(step.inputs[0])].scalar;
         blocks += block;
         swift_blocks += swift;
-        power_blocks += divides_number ? block_of(step, step.spec->swift_power) : swift;
+        inverse_blocks += divides_number ? block_of(step, step.spec->swift_inverse) : swift;
         if (divides_number)
-            powers += join(powers.empty() ? "" : " && ", "quern::swift::is_power(",
-                           parameter(step.inputs[0]), ")");
+            ones += join(ones.empty() ? "" : " && ", parameter(step.inputs[0]), " == 1");
         swift_steps += step.spec->swift_steps;
     }
     const std::string operation = head + blocks + tail;
@@ -60,9 +59,9 @@ MergedKernel merge(const FusionGraph& graph, std::string_view name) {
     if (swift_steps > 0) {
         made.spec.swift = head + swift_blocks + tail;
         made.spec.swift_steps = swift_steps;
-        if (!powers.empty()) {
-            made.spec.swift_power = head + power_blocks + tail;
-            made.spec.powers_condition = powers;
+        if (!ones.empty()) {
+            made.spec.swift_inverse = head + inverse_blocks + tail;
+            made.spec.ones_condition = ones;
         }
     }
     made.values.insert(made.values.end(), stored.begin(), stored.end());

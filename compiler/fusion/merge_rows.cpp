@@ -199,7 +199,7 @@ class RowMerger {
     }
     // All numbers of a row are divided by one.
     [[nodiscard]] bool divides_by_one(const GraphStep& step) const {
-        if (step.spec->swift_power.empty())
+        if (step.spec->swift_inverse.empty())
             return false;
         const int by = step.inputs[1];
         return (graph_.values[at(by)].per_row || graph_.values[at(by)].scalar || by_row_[at(by)]) &&

@@ -163,7 +163,7 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
                        : join(before, "r = ", stored(form.loop.types[nin], form.given[nin], value));
         };
         spec.swift = with_result(wanted.swift);
-        spec.swift_power = with_result(wanted.swift_power);
+        spec.swift_inverse = with_result(wanted.swift_inverse);
         spec.swift_steps = wanted.branches ? 1 : 0;
     }
     return spec;

@@ -75,9 +75,9 @@ struct UfuncRow {
     bool narrow = false; // two-byte floats as they are
     // Of floats on GPUs, by swift.cuh, for kernels that have several such.
     std::string_view swift = {};
-    std::string_view swift_power = {}; // where a is a number and a power of two
-    bool branches = true;              // `expression` has them on GPUs: a reason for such forms
-    std::string_view of_small = {};    // of two-byte floats as they are, with the same bits
+    std::string_view swift_inverse = {}; // where a is a number and 1
+    bool branches = true;                // `expression` has them on GPUs: a reason for such forms
+    std::string_view of_small = {};      // of two-byte floats as they are, with the same bits
 };
 
 // clang-format off
@@ -90,7 +90,7 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
              "The product of the arguments.", false, {}, {}, true, "quern::small::multiply(a, b)"},
     UfuncRow{Ufunc::divide,        "divide",       quotients,    "quern::ufunc::divide(a, b)",             Identity::none,     std::nullopt,
              "The quotient; of integers in float64.", false, "quern::swift::divide(a, b, quern_usual)",
-             "quern::swift::divide_power(a, b, quern_usual)"},
+             "quern::swift::reciprocal(b, quern_usual)"},
     UfuncRow{Ufunc::floor_divide,  "floor_divide", reals2,       "quern::ufunc::floor_divide(a, b)",       Identity::none,     std::nullopt,
              "The largest integer that is not above the quotient; 0 for an integer by 0."},
     UfuncRow{Ufunc::remainder,     "remainder",    reals2,       "quern::ufunc::remainder(a, b)",          Identity::none,     std::nullopt,

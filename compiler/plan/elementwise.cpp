@@ -242,6 +242,15 @@ int tile_lanes(const Nest& nest, const PlanRequest& request, std::int64_t count)
     return lanes;
 }
 
+// Of the packs that a thread has of each operand.
+int held_bytes(const PlanRequest& request, const ElementwiseLayout& layout) {
+    int bytes = 0;
+    for (std::size_t k = 0; k < request.operands.size(); ++k)
+        if (layout.access[k] == Access::contiguous && !request.operands[k].place)
+            bytes += layout.lanes * static_cast<int>(request.operands[k].item_bytes);
+    return bytes;
+}
+
 // A thread's last step takes it as far past the end as the grid is wide.
 void widen_for_last_step(std::int64_t grid_width, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
@@ -276,8 +285,11 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         const std::int64_t inner = nest.extent[nest.ndim - 1];
         plan.steps = plan.count / inner * ceil_div(inner + shift, lanes);
         layout.swift = request.body.swift;
-        const std::int64_t turns =
+        std::int64_t turns =
             layout.swift ? std::clamp<std::int64_t>(plan.steps / swift_steps, 1, swift_turns) : 1;
+        layout.pairs = turns > 1 && nest.ndim == 1 && held_bytes(request, layout) <= paired_bytes;
+        if (layout.pairs)
+            turns = turns / 2 * 2;
         plan.share = turns * plan.block;
         plan.grid = grid_for(plan.steps, plan.share);
         widen_for_last_step(std::int64_t{plan.grid} * plan.share, plan);
@@ -358,7 +370,9 @@ std::string describe(const ElementwiseLayout& layout) {
     for (int k = 0; k < layout.operand_count; ++k)
         text += join(" ", accesses[static_cast<std::size_t>(layout.access[k])]);
     return text + join(" | ", int{layout.index_bits}, "-bit") + (layout.peel ? " | peeled" : "") +
-           (layout.swift ? " | swift" : "");
+           (layout.pairs   ? " | swift, in pairs"
+            : layout.swift ? " | swift"
+                           : "");
 }
 
 DivisorNumbers make_divisor(std::uint64_t divisor, int bits) {

@@ -56,6 +56,7 @@ struct ElementwiseLayout {
     std::uint8_t index_bits = 32;
     bool peel = false;   // vector: the first step is cut short so that the others are aligned
     bool swift = false;  // vector: the body's form without branches, several steps a thread
+    bool pairs = false;  // vector with `swift`, one axis: two steps a turn, a block apart
     bool packed = false; // tile: the lanes of every operand are aligned to move together
     std::uint8_t operand_count = 0;
     std::array<Access, max_operands> access{};
@@ -95,6 +96,9 @@ struct PlanRequest {
 // loads meet the earlier ones' arithmetic.
 inline constexpr int swift_turns = 4;
 inline constexpr std::int64_t swift_steps = 1 << 19; // that fill a GPU without them
+// Two of them at once spare a part of what is not arithmetic, and hide more of what waits, as long
+// as registers do not leave much fewer threads on a multiprocessor: of one step, of all operands.
+inline constexpr int paired_bytes = 96;
 
 // GPU tiles are square, of 256 threads and 32 lanes along a side; items of a byte or two go in
 // lanes of four bytes.

@@ -53,9 +53,9 @@ struct ElementwiseSpec : KernelSpec {
     // The operation without branches; clears `quern_usual`, a bool, where that does not give its
     // results. "": there is no such.
     std::string swift;
-    std::string swift_power;      // the same where the numbers that are divided are powers of two:
-    std::string powers_condition; // where this holds
-    int swift_steps = 0;          // operations that would have branches
+    std::string swift_inverse;  // the same where the numbers that are divided are 1:
+    std::string ones_condition; // where this holds
+    int swift_steps = 0;        // operations that would have branches
     bool no_return = false, return_tuple = false;
     bool total = false; // the body ends and does no harm whatever its inputs hold
 };

@@ -120,7 +120,7 @@ ByteKey variant_key(const Device& device, const ElementwiseLayout& layout,
     for (const RawLayout& raw : operands.raw_arrays())
         add_raw(raw, key);
     key.add(static_cast<std::uint8_t>(layout.strategy));
-    key.add(layout.ndim);
+    key.add(static_cast<std::uint8_t>(layout.ndim | layout.pairs << 7));
     key.add(static_cast<std::uint8_t>(layout.lanes | layout.packed << 7));
     key.add(static_cast<std::uint8_t>(layout.index_bits | layout.peel << 7));
     for (std::size_t k = 0; k < operands.arrays().size(); ++k)

@@ -6,10 +6,10 @@
 namespace quern {
 
 // Nothing that the stream's earlier kernels may write or read is touched before it: then this one may be launched while the
-// last of their blocks are at work.
+// last of their blocks are at work, and the next one, if it waits likewise, while those of this one are.
 __device__ inline void wait_for_earlier() {
 #if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
 #endif
 }
 

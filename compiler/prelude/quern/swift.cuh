@@ -55,16 +55,6 @@ __device__ inline float divide(float a, const Divisor& b, bool& usual) {
     usual = usual & (::fabs(quotient) >= b.least);
     return quotient;
 }
-// Of 1 or a negative power of two: a rounded inverse, moved by it, is the rounded quotient.
-__device__ inline bool is_power(float a) {
-    const int bits = __float_as_int(a) & 0x7fffffff;
-    return (bits & 0x7fffff) == 0 && bits != 0 && bits <= 0x3f800000;
-}
-__device__ inline float divide_power(float a, float b, bool& usual) {
-    const float quotient = a * inverse(b);
-    usual = usual & (::fabs(quotient) >= 2.3509887e-38f);
-    return quotient;
-}
 __device__ inline float reciprocal(float x, bool& usual) {
     const float r = inverse(x);
     usual = usual & (::fabs(r) >= 2.3509887e-38f);
@@ -79,7 +69,8 @@ __device__ inline float log(float x, bool& usual) {
 #ifdef __QUERN_HOST__
     return ufunc::log(x);
 #else
-    usual = usual & (x >= 1.17549435e-38f) & (x <= 3.40282347e38f);
+    // Of whatever is not positive, normal and finite it is further off (all 2^32 were tried): one question, not two.
+    usual = usual & (::fabs(static_cast<float>(near::power_bits(x))) <= 125.0f * 8388608.0f);
     return near::log_of_normal(x);
 #endif
 }

@@ -144,15 +144,15 @@ TEST(Merge, HasAFormWithoutBranchesWhereStepsHave) {
     EXPECT_NE(spec.swift.find("z = x + y"), std::string::npos);
     EXPECT_EQ(spec.swift.find("sqrt"), std::string::npos);
     EXPECT_EQ(spec.operation.find("quick"), std::string::npos);
-    EXPECT_TRUE(spec.swift_power.empty());
+    EXPECT_TRUE(spec.swift_inverse.empty());
     EXPECT_TRUE(merge(example(), "fused").spec.swift.empty());
 }
 
-TEST(Merge, AsksOnceWhetherNumbersArePowers) {
+TEST(Merge, AsksOnceWhetherNumbersAreOne) {
     static const Op quotient = [] {
         Op op("T x, T y", "T z", "z = x / y", "quotient");
         op.spec.swift = "z = quick(x, y, quern_usual)";
-        op.spec.swift_power = "z = by_power(x, y, quern_usual)";
+        op.spec.swift_inverse = "z = inverse(x, y, quern_usual)";
         op.spec.swift_steps = 1;
         return op;
     }();
@@ -160,10 +160,10 @@ TEST(Merge, AsksOnceWhetherNumbersArePowers) {
         {array, scalar, made, wanted},
         {step(quotient, {1, 0}, {2}), step(quotient, {2, 0}, {3})}}; // (v1 / v0) / v0
     const ElementwiseSpec spec = merge(graph, "fused").spec;
-    EXPECT_EQ(spec.powers_condition, "quern::swift::is_power(fused_p1)");
-    EXPECT_NE(spec.swift_power.find("by_power"), std::string::npos);
-    EXPECT_NE(spec.swift_power.find("quick"), std::string::npos);
-    EXPECT_EQ(spec.swift.find("by_power"), std::string::npos);
+    EXPECT_EQ(spec.ones_condition, "fused_p1 == 1");
+    EXPECT_NE(spec.swift_inverse.find("inverse"), std::string::npos);
+    EXPECT_NE(spec.swift_inverse.find("quick"), std::string::npos);
+    EXPECT_EQ(spec.swift.find("inverse"), std::string::npos);
 }
 
 TEST(Merge, OldElementsAreRead) {

@@ -114,6 +114,17 @@ TEST(ElementwisePlan, LongBodiesTakeSeveralStepsWhereThereAreEnough) {
     }
     EXPECT_EQ(planned({dense({4096}), dense({4096}, 4, true)}, request).text,
               "vector x4 | 1 axis | contiguous contiguous | 32-bit | swift");
+    EXPECT_EQ(planned({dense({1 << 22}), dense({1 << 22}, 4, true)}, request).text,
+              "vector x4 | 1 axis | contiguous contiguous | 32-bit | swift, in pairs");
+    // Three steps a thread are one pair, not a pair and a half.
+    EXPECT_EQ(planned({dense({7 << 20}), dense({7 << 20}, 4, true)}, request).plan.share,
+              std::int64_t{2} * request.block_size);
+    // Rows are not paired, nor what would take too many registers.
+    const Made rows = dense({4096, 4096}), row = dense({4096});
+    EXPECT_FALSE(planned({rows, row, dense({4096, 4096}, 4, true)}, request).plan.layout.pairs);
+    const Made in = dense({1 << 22}), out = dense({1 << 22}, 4, true);
+    EXPECT_TRUE(planned({in, in, in, in, in, out}, request).plan.layout.pairs);
+    EXPECT_FALSE(planned({in, in, in, in, in, in, out}, request).plan.layout.pairs);
     EXPECT_FALSE(planned({dense({4096}, 16), dense({4096}, 16, true)}, request).plan.layout.swift);
     EXPECT_FALSE(planned({transposed(dense({512, 512})), dense({512, 512}, 4, true)}, request)
                      .plan.layout.swift);
