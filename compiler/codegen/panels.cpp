@@ -22,6 +22,7 @@ class PanelEmitter : private PanelPacks {
         joins();
         nest_struct();
         open_kernel(1);
+        out_.line("quern::wait_for_earlier();");
         places();
         lines();
         rounds();

@@ -81,7 +81,6 @@ void RowTexts::open_kernel(int blocks) {
                                  : "",
         spec_.name, "(", kernel_params(spec_, signature_, {}, q_), "const ", own("nest_type"), " ",
         own("nest"), ")");
-    out_.line("quern::wait_for_earlier();");
 }
 
 void RowTexts::join_element(std::size_t k, std::size_t j, const std::string& type,

@@ -66,11 +66,10 @@ const KernelSpec& FusedKernel::spec() const {
                        : rows->spec();
 }
 
-std::string FusedKernel::source() const {
-    if (rows)
-        return rows->last_source();
-    const auto codes = elementwise ? elementwise->cached_codes() : reduction->cached_codes();
-    return codes.empty() ? std::string() : codes.back().second;
+std::string FusedKernel::launched_code() const {
+    return elementwise ? elementwise->launched_code()
+           : reduction ? reduction->launched_code()
+                       : rows->launched_code();
 }
 
 bool FusedKernel::operator()(std::span<const Argument> args, const FusedCall& given,

@@ -26,7 +26,7 @@ struct FusedKernel {
     std::vector<int> values;                        // of the part's graph: its parameters
 
     [[nodiscard]] const KernelSpec& spec() const;
-    [[nodiscard]] std::string source() const; // of its newest variant
+    [[nodiscard]] std::string launched_code() const; // generated CUDA C++
     // False: not in this way, and nothing has run.
     bool operator()(std::span<const Argument> args, const FusedCall& call, CUstream stream,
                     void (*on_wait)(bool entering));

@@ -259,7 +259,8 @@ bool Stretch::launch(const Part& given, void (*on_wait)(bool)) {
 
 void Stretch::note(const Part& given, std::span<const Argument> args) {
     const GraphPart& part = given.part;
-    FusedLaunch noted{part.graph, {}, given.kernel->source(), 0, 0, std::exchange(began_, true)};
+    FusedLaunch noted{part.graph, {}, given.kernel->launched_code(),
+                      0,          0,  std::exchange(began_, true)};
     for (std::size_t k = 0; k < part.values.size(); ++k) {
         const GraphValue& facts = part.graph.values[k];
         noted.values.push_back({facts.dtype, facts.scalar, facts.wanted});

@@ -83,8 +83,8 @@ struct LaunchStep {
     CUfunction function = nullptr;
     unsigned grid = 0, block = 0;
     unsigned shared_bytes = 0; // dynamic
-    // It begins with quern::wait_for_earlier(): its blocks may come while the last of the stream's
-    // kernel before it are still at work.
+    // It touches no memory before quern::wait_for_earlier(): its blocks may come while the last of
+    // the stream's kernel before it are still at work.
     bool overlaps = false;
 };
 

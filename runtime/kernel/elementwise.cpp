@@ -12,6 +12,7 @@
 #include "runtime/kernel/typed.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace quern {
@@ -23,6 +24,7 @@ struct Loaded {
     ModuleHandle module;
     std::vector<NestField> nest; // there before the others
     Arrival arrival;
+    std::size_t code = ~std::size_t{0}; // its place among the kernel's codes; there last
 };
 
 } // namespace
@@ -40,6 +42,7 @@ struct ElementwiseKernel::State {
     mutable std::mutex mutex; // guards writing to the tables and `codes`
     TypedTable<Loaded> types;
     std::vector<std::pair<std::string, std::string>> codes;
+    std::atomic<const Loaded*> launched = nullptr; // last
 
     void make_plan(const Device& device, const CallShape& shape, const Operands& operands,
                    int block_size, ElementwisePlan& plan) const;
@@ -63,12 +66,22 @@ std::vector<std::pair<std::string, std::string>> ElementwiseKernel::cached_codes
     return state_->codes;
 }
 
+std::string ElementwiseKernel::launched_code() const {
+    wait_for_ahead();
+    const std::lock_guard lock(state_->mutex);
+    const Loaded* launched = state_->launched.load(std::memory_order_relaxed);
+    return launched == nullptr || launched->code >= state_->codes.size()
+               ? std::string()
+               : state_->codes[launched->code].second;
+}
+
 void ElementwiseKernel::State::make(const Typed<Loaded>& typed, const Compilation& compilation,
                                     Device& device, Loaded& loaded) {
     CompiledKernel compiled = compilation.run();
     loaded.module = load_module(device, compiled.binary, spec.name);
     loaded.function = find_function(device, loaded.module, compiled.symbol);
     const std::lock_guard lock(mutex);
+    loaded.code = codes.size();
     codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
 }
 
@@ -193,6 +206,7 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
             [&](Loaded& made) { made.nest = nest_fields(variant.layout); });
     }
 
+    state.launched.store(loaded, std::memory_order_relaxed);
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     if (spec.facts.uses_ind)

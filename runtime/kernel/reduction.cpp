@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace quern {
 namespace {
@@ -27,6 +28,7 @@ struct Loaded {
     std::vector<ReductionField> nest;
     std::uint32_t accumulator_bytes = 0; // where it splits
     Arrival arrival;
+    std::size_t code = ~std::size_t{0}; // its place among the kernel's codes; there last
 };
 
 // How large the accumulator is, as far as the text tells.
@@ -77,6 +79,7 @@ struct ReductionKernel::State {
     mutable std::mutex mutex; // guards writing to the table and `codes`
     TypedTable<Loaded> types;
     std::vector<std::pair<std::string, std::string>> codes;
+    std::atomic<const Loaded*> launched = nullptr; // last
 
     void make(const Typed<Loaded>& typed, const Compilation& compilation, Device& device,
               Loaded& loaded);
@@ -94,6 +97,15 @@ std::vector<std::pair<std::string, std::string>> ReductionKernel::cached_codes()
     wait_for_ahead();
     const std::lock_guard lock(state_->mutex);
     return state_->codes;
+}
+
+std::string ReductionKernel::launched_code() const {
+    wait_for_ahead();
+    const std::lock_guard lock(state_->mutex);
+    const Loaded* launched = state_->launched.load(std::memory_order_relaxed);
+    return launched == nullptr || launched->code >= state_->codes.size()
+               ? std::string()
+               : state_->codes[launched->code].second;
 }
 
 void ReductionKernel::State::make(const Typed<Loaded>& typed, const Compilation& compilation,
@@ -116,6 +128,7 @@ void ReductionKernel::State::make(const Typed<Loaded>& typed, const Compilation&
               "read '", symbol, "'");
     }
     const std::lock_guard lock(mutex);
+    loaded.code = codes.size();
     codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
 }
 
@@ -365,6 +378,7 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
                 made.nest = reduction_fields(made.layout);
             });
 
+    state.launched.store(loaded, std::memory_order_relaxed);
     const ReductionPlan& plan = prepared.plan;
     SharedRoom room;
     if (plan.layout.split)

@@ -40,6 +40,8 @@ class ReductionKernel {
 
     // Generated CUDA C++ by the dtypes it was made for; newest last.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> cached_codes() const;
+    // Of what was launched last; "" where nothing was.
+    [[nodiscard]] std::string launched_code() const;
 
   private:
     struct State;

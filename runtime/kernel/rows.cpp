@@ -74,6 +74,7 @@ struct Loaded {
     CUfunction function = nullptr;
     ModuleHandle module;
     std::vector<RowField> nest;
+    std::string code; // generated CUDA C++
 
     int clusters_of(const RowPlan& plan, Device& device, const std::string& name) {
         std::uint64_t known = clusters_.load(std::memory_order_relaxed);
@@ -118,9 +119,9 @@ struct RowKernel::State {
     explicit State(RowSpec made) : spec(std::move(made)) {}
 
     const RowSpec spec;
-    mutable std::mutex mutex; // guards writing to the table and `source`
+    std::mutex mutex; // guards writing to the table
     TypedTable<Loaded> types;
-    std::string source;
+    std::atomic<const Loaded*> launched = nullptr; // last
 
     Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const RowLayout& layout, Device& device,
                  void (*on_wait)(bool)) {
@@ -135,8 +136,8 @@ struct RowKernel::State {
                 let_share(device, loaded->function, spec.name);
         }
         loaded->nest = row_fields(layout);
+        loaded->code = std::move(compiled.source);
         const std::lock_guard lock(mutex);
-        source = std::move(compiled.source);
         return typed.variants.insert(key, std::move(loaded));
     }
 };
@@ -146,9 +147,9 @@ RowKernel::~RowKernel() = default;
 
 const RowSpec& RowKernel::spec() const noexcept { return state_->spec; }
 
-std::string RowKernel::last_source() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->source;
+std::string RowKernel::launched_code() const {
+    const Loaded* launched = state_->launched.load(std::memory_order_acquire);
+    return launched == nullptr ? std::string() : launched->code;
 }
 
 bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
@@ -200,6 +201,7 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
             return false;
         share_panels(clusters, plan);
     }
+    state.launched.store(loaded, std::memory_order_release);
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     parameters.add_nest(loaded->nest, plan);

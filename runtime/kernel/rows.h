@@ -29,7 +29,8 @@ class RowKernel {
     bool operator()(std::span<const Argument> args, const RowCall& call,
                     void (*on_wait)(bool entering) = nullptr);
 
-    [[nodiscard]] std::string last_source() const; // generated CUDA C++, of the newest variant
+    // Generated CUDA C++ of what was launched last; "" where nothing was.
+    [[nodiscard]] std::string launched_code() const;
 
   private:
     struct State;

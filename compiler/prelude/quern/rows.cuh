@@ -6,10 +6,25 @@
 namespace quern {
 
 // Nothing that the stream's earlier kernels may write or read is touched before it: then this one may be launched while the
-// last of their blocks are at work, and the next one, if it waits likewise, while those of this one are.
+// last of their blocks are at work.
 __device__ inline void wait_for_earlier() {
 #if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+// The next kernel, if it waits likewise, may come as soon as all blocks of this one have. A block that says so takes a
+// nanosecond of all others.
+__device__ inline void let_next_come() {
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+// What the block is about to read, asked for in one piece, to lie in the second-level cache: `from` and `bytes` are multiples
+// of 16. Nobody learns what was there, so that it need not wait.
+__device__ inline void ask_for(const void* from, unsigned int bytes) {
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0)
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)), "r"(bytes) : "memory");
 #endif
 }
 

@@ -244,3 +244,27 @@ def test_arguments_stay(x: quern.ndarray) -> None:
     before = x.get()
     quern.fuse(halve).explain(x)
     np.testing.assert_array_equal(x.get(), before)
+
+
+def test_source_is_that_of_the_arguments(device: quern.Device, plan_as: Any) -> None:
+    """Also where a kernel of other dtypes or for other rows was made since."""
+    random = np.random.default_rng(0)
+    functions: dict[str, Callable[[quern.ndarray], Any]] = {
+        "elementwise": lambda x: x * 2 + quern.sqrt(x),
+        "reduction": lambda x: (x * x + 1).sum(axis=1),
+        "rows": lambda x: x / quern.sqrt((x * x).sum(axis=1, keepdims=True)),
+    }
+    wide = quern.asarray(random.random((300, 512), np.float32))
+    given = [wide, quern.asarray(random.random((300, 512))), wide[:, :511].copy()]
+    with plan_as(gpu_layout=True):
+        for kind, function in functions.items():
+            alone = [quern.fuse(function).source(x) for x in given]
+            fused = quern.fuse(function)
+            for x in (*given, *reversed(given)):
+                for _ in range(3):
+                    fused(x)
+            assert [fused.source(x) for x in given] == alone, kind
+            assert alone[0].startswith(f"// quern | {kind} | ")
+            assert "float32[n]" in alone[0]
+            assert "float64[n]" in alone[1]
+            assert (alone[0] != alone[2]) == (kind != "elementwise")

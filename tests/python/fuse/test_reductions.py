@@ -342,7 +342,10 @@ def test_what_is_made_again_is_made_of_what_was_there(device: quern.Device) -> N
     np.testing.assert_array_equal(quern.asnumpy(ours), overwritten(x.copy()))
 
 
-@pytest.mark.parametrize("shape", [(4096, 1024), (700, 1000), (64, 20_000), (3000, 48)], ids=str)
+CHAINED = [(4096, 1024), (700, 1000), (64, 20_000), (3000, 48), (600, 8192), (400, 8190)]
+
+
+@pytest.mark.parametrize("shape", CHAINED, ids=str)
 def test_each_kernel_sees_what_the_one_before_it_stored(device, shape):
     """Row kernels may be launched while the last blocks of the stream's kernel before are at work."""
     random = np.random.default_rng(5)
@@ -365,6 +368,19 @@ def test_each_kernel_sees_what_the_one_before_it_stored(device, shape):
             expected += 1
         expected /= np.sqrt((expected * expected).mean(axis=1, keepdims=True))
     np.testing.assert_allclose(x.get(), expected, rtol=2e-5, atol=2e-5)
+
+
+def test_large_blocks_let_the_next_kernel_come_and_ask_for_their_row(device, plan_as):
+    """Small ones are too many for it; a row whose beginning or end is not a pack's is not asked for in one piece."""
+    x = quern.ones((300, 8192), "f4")
+    fused = quern.fuse(lambda x: x / quern.sqrt((x * x).sum(axis=1, keepdims=True)))
+    with plan_as(gpu_layout=True):
+        whole, odd, short = (fused.source(a) for a in (x, x[:, :8191].copy(), x[:, :512].copy()))
+    for source, comes, asks in ((whole, True, True), (odd, True, False), (short, False, False)):
+        assert "rows held" in source
+        assert "wait_for_earlier()" in source
+        assert ("let_next_come()" in source) == comes
+        assert ("ask_for(" in source) == asks
 
 
 @pytest.mark.parametrize("length", [40, 1000, 1024, 3000, 8192, 20_000])
