@@ -6,13 +6,13 @@
 #include "compiler/base/settings.h"
 #include "runtime/driver/handles.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/codes.h"
 #include "runtime/kernel/load_variant.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/recorder.h"
 #include "runtime/kernel/typed.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 
 namespace quern {
@@ -24,7 +24,7 @@ struct Loaded {
     ModuleHandle module;
     std::vector<NestField> nest; // there before the others
     Arrival arrival;
-    std::size_t code = ~std::size_t{0}; // its place among the kernel's codes; there last
+    std::size_t code = Codes::none; // there last
 };
 
 } // namespace
@@ -39,10 +39,9 @@ struct ElementwiseKernel::State {
     const bool own;
     const BodyNeeds needs;
     const std::uint64_t number = next_kernel_number();
-    mutable std::mutex mutex; // guards writing to the tables and `codes`
+    std::mutex mutex; // guards writing to the tables
     TypedTable<Loaded> types;
-    std::vector<std::pair<std::string, std::string>> codes;
-    std::atomic<const Loaded*> launched = nullptr; // last
+    Codes codes;
 
     void make_plan(const Device& device, const CallShape& shape, const Operands& operands,
                    int block_size, ElementwisePlan& plan) const;
@@ -61,28 +60,16 @@ ElementwiseKernel::~ElementwiseKernel() = default;
 const ElementwiseSpec& ElementwiseKernel::spec() const noexcept { return state_->spec; }
 
 std::vector<std::pair<std::string, std::string>> ElementwiseKernel::cached_codes() const {
-    wait_for_ahead();
-    const std::lock_guard lock(state_->mutex);
-    return state_->codes;
+    return state_->codes.all();
 }
-
-std::string ElementwiseKernel::launched_code() const {
-    wait_for_ahead();
-    const std::lock_guard lock(state_->mutex);
-    const Loaded* launched = state_->launched.load(std::memory_order_relaxed);
-    return launched == nullptr || launched->code >= state_->codes.size()
-               ? std::string()
-               : state_->codes[launched->code].second;
-}
+std::string ElementwiseKernel::launched_code() const { return state_->codes.launched(); }
 
 void ElementwiseKernel::State::make(const Typed<Loaded>& typed, const Compilation& compilation,
                                     Device& device, Loaded& loaded) {
     CompiledKernel compiled = compilation.run();
     loaded.module = load_module(device, compiled.binary, spec.name);
     loaded.function = find_function(device, loaded.module, compiled.symbol);
-    const std::lock_guard lock(mutex);
-    loaded.code = codes.size();
-    codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
+    loaded.code = codes.add(types_text(typed.signature), std::move(compiled.source));
 }
 
 // What the plan needs of the arrays. There is room for many, and a call has few: what is not filled
@@ -206,7 +193,7 @@ std::vector<Array> ElementwiseKernel::operator()(std::span<const Argument> args,
             [&](Loaded& made) { made.nest = nest_fields(variant.layout); });
     }
 
-    state.launched.store(loaded, std::memory_order_relaxed);
+    state.codes.launch(loaded->code);
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     if (spec.facts.uses_ind)

@@ -7,6 +7,7 @@
 #include "runtime/array/views.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/codes.h"
 #include "runtime/kernel/load_variant.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/recorder.h"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 
 namespace quern {
 namespace {
@@ -28,7 +28,7 @@ struct Loaded {
     std::vector<ReductionField> nest;
     std::uint32_t accumulator_bytes = 0; // where it splits
     Arrival arrival;
-    std::size_t code = ~std::size_t{0}; // its place among the kernel's codes; there last
+    std::size_t code = Codes::none; // there last
 };
 
 // How large the accumulator is, as far as the text tells.
@@ -76,10 +76,9 @@ struct ReductionKernel::State {
     const bool own;
     const AccumulatorSize accumulator;
     const std::uint64_t number = next_kernel_number();
-    mutable std::mutex mutex; // guards writing to the table and `codes`
+    std::mutex mutex; // guards writing to the table
     TypedTable<Loaded> types;
-    std::vector<std::pair<std::string, std::string>> codes;
-    std::atomic<const Loaded*> launched = nullptr; // last
+    Codes codes;
 
     void make(const Typed<Loaded>& typed, const Compilation& compilation, Device& device,
               Loaded& loaded);
@@ -94,19 +93,9 @@ ReductionKernel::~ReductionKernel() = default;
 const ReductionSpec& ReductionKernel::spec() const noexcept { return state_->spec; }
 
 std::vector<std::pair<std::string, std::string>> ReductionKernel::cached_codes() const {
-    wait_for_ahead();
-    const std::lock_guard lock(state_->mutex);
-    return state_->codes;
+    return state_->codes.all();
 }
-
-std::string ReductionKernel::launched_code() const {
-    wait_for_ahead();
-    const std::lock_guard lock(state_->mutex);
-    const Loaded* launched = state_->launched.load(std::memory_order_relaxed);
-    return launched == nullptr || launched->code >= state_->codes.size()
-               ? std::string()
-               : state_->codes[launched->code].second;
-}
+std::string ReductionKernel::launched_code() const { return state_->codes.launched(); }
 
 void ReductionKernel::State::make(const Typed<Loaded>& typed, const Compilation& compilation,
                                   Device& device, Loaded& loaded) {
@@ -127,9 +116,7 @@ void ReductionKernel::State::make(const Typed<Loaded>& typed, const Compilation&
                                         sizeof loaded.accumulator_bytes),
               "read '", symbol, "'");
     }
-    const std::lock_guard lock(mutex);
-    loaded.code = codes.size();
-    codes.emplace_back(types_text(typed.signature), std::move(compiled.source));
+    loaded.code = codes.add(types_text(typed.signature), std::move(compiled.source));
 }
 
 namespace {
@@ -378,7 +365,7 @@ std::vector<Array> ReductionKernel::operator()(std::span<const Argument> args,
                 made.nest = reduction_fields(made.layout);
             });
 
-    state.launched.store(loaded, std::memory_order_relaxed);
+    state.codes.launch(loaded->code);
     const ReductionPlan& plan = prepared.plan;
     SharedRoom room;
     if (plan.layout.split)

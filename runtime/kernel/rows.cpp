@@ -4,6 +4,7 @@
 #include "compiler/base/settings.h"
 #include "runtime/driver/check.h"
 #include "runtime/kernel/call.h"
+#include "runtime/kernel/codes.h"
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/typed.h"
 #include "runtime/kernel/waiting.h"
@@ -74,7 +75,7 @@ struct Loaded {
     CUfunction function = nullptr;
     ModuleHandle module;
     std::vector<RowField> nest;
-    std::string code; // generated CUDA C++
+    std::size_t code = Codes::none;
 
     int clusters_of(const RowPlan& plan, Device& device, const std::string& name) {
         std::uint64_t known = clusters_.load(std::memory_order_relaxed);
@@ -121,7 +122,7 @@ struct RowKernel::State {
     const RowSpec spec;
     std::mutex mutex; // guards writing to the table
     TypedTable<Loaded> types;
-    std::atomic<const Loaded*> launched = nullptr; // last
+    Codes codes;
 
     Loaded& load(Typed<Loaded>& typed, const ByteKey& key, const RowLayout& layout, Device& device,
                  void (*on_wait)(bool)) {
@@ -136,7 +137,7 @@ struct RowKernel::State {
                 let_share(device, loaded->function, spec.name);
         }
         loaded->nest = row_fields(layout);
-        loaded->code = std::move(compiled.source);
+        loaded->code = codes.add(types_text(typed.signature), std::move(compiled.source));
         const std::lock_guard lock(mutex);
         return typed.variants.insert(key, std::move(loaded));
     }
@@ -147,10 +148,7 @@ RowKernel::~RowKernel() = default;
 
 const RowSpec& RowKernel::spec() const noexcept { return state_->spec; }
 
-std::string RowKernel::launched_code() const {
-    const Loaded* launched = state_->launched.load(std::memory_order_acquire);
-    return launched == nullptr ? std::string() : launched->code;
-}
+std::string RowKernel::launched_code() const { return state_->codes.launched(); }
 
 bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
                            void (*on_wait)(bool entering)) {
@@ -201,7 +199,7 @@ bool RowKernel::operator()(std::span<const Argument> args, const RowCall& call,
             return false;
         share_panels(clusters, plan);
     }
-    state.launched.store(loaded, std::memory_order_release);
+    state.codes.launch(loaded->code);
     PackedParameters parameters(spec);
     parameters.add_arguments(typed.signature, args, arrays);
     parameters.add_nest(loaded->nest, plan);
