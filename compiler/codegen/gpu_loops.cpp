@@ -60,12 +60,17 @@ void ElementwiseEmitter::vector_loop() {
                       nth = inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent,
                                              " + ", in_row)
                                       : in_row;
+    // Of an array that is read here and there the caches keep what they can: all else makes way.
+    const std::string_view once =
+        std::ranges::any_of(spec_.params, [](const Param& p) { return p.place && !p.output; })
+            ? "<true>("
+            : "(";
     const auto move_packs = [&](std::string_view how, auto&& chosen) {
         for (int pack = 0; pack <= (layout_.pairs ? 1 : 0); ++pack)
             for (const OperandRef& ref : operands_)
                 if (access(ref) != Access::repeated && chosen(ref))
                     out_.line(own(join("pack_", param(ref).name)),
-                              layout_.pairs ? join("[", pack, "]") : "", how,
+                              layout_.pairs ? join("[", pack, "]") : "", how, once,
                               own(join("at_", param(ref).name)), pack > 0 ? join(" + ", next) : "",
                               layout_.swift ? join(", 0, ", lanes, ");")
                                             : join(", ", own("begin"), ", ", own("end"), ");"));
@@ -78,7 +83,7 @@ void ElementwiseEmitter::vector_loop() {
                       " >= ", own("apart"), " + ", lanes, " ? ", own("apart"), " : 0;");
         out_.open("if (quern_usual)");
     }
-    move_packs(".load(", [&](const OperandRef& ref) { return loaded(ref); });
+    move_packs(".load", [&](const OperandRef& ref) { return loaded(ref); });
     const auto each_lane = [&](const std::string& operation) {
         if (layout_.pairs)
             out_.open_unrolled(own("pack"), 2);
@@ -121,22 +126,23 @@ void ElementwiseEmitter::vector_loop() {
     const auto is_stored = [&](const OperandRef& ref) { return stored(ref); };
     if (layout_.swift) { // all others element by element
         out_.open("if (quern_usual)");
-        move_packs(".store(", is_stored);
+        move_packs(".store", is_stored);
         out_.close();
         out_.close();
-        if (!layout_.pairs)
+        const bool pairs = layout_.pairs;
+        const std::string lane = own("lane"), apart = own("apart"),
+                          first = pairs ? join("quern_usual ? ", next, " + ", apart, " : ",
+                                               own("begin"))
+                                        : own("begin"),
+                          past = pairs ? join(apart, " + ", lanes) : join(lanes),
+                          step = pairs ? join(lane, " += ", lane, " == ", lanes - 1, " ? ", apart,
+                                              " - ", lanes - 1, " : 1")
+                                       : join("++", lane);
+        if (!pairs)
             out_.open("if (!quern_usual)");
         out_.line("#pragma unroll 1");
-        if (layout_.pairs)
-            out_.open("for (", signed_, " ", own("lane"), " = quern_usual ? ", next, " + ",
-                      own("apart"), " : ", own("begin"), "; ", own("lane"), " < ", own("apart"),
-                      " + ", lanes, " && ", own("lane"), " < ", own("end"), "; ", own("lane"),
-                      " += ", own("lane"), " == ", lanes - 1, " ? ", own("apart"), " - ", lanes - 1,
-                      " : 1)");
-        else
-            out_.open("for (", signed_, " ", own("lane"), " = ", own("begin"), "; ", own("lane"),
-                      " < ", lanes, " && ", own("lane"), " < ", own("end"), "; ++", own("lane"),
-                      ")");
+        out_.open("for (", signed_, " ", lane, " = ", first, "; ", lane, " < ", past, " && ", lane,
+                  " < ", own("end"), "; ", step, ")");
         for (const OperandRef& ref : operands_)
             if (access(ref) != Access::repeated)
                 reference(ref, join(own(join("at_", param(ref).name)), "[", own("lane"), "]"));
@@ -145,7 +151,7 @@ void ElementwiseEmitter::vector_loop() {
         if (!layout_.pairs)
             out_.close();
     } else {
-        move_packs(".store(", is_stored);
+        move_packs(".store", is_stored);
     }
     out_.close();
 }

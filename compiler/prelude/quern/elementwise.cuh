@@ -31,6 +31,16 @@ template <> struct Chunk<4> { typedef unsigned int type; };
 template <> struct Chunk<8> { typedef uint2 type; };
 template <> struct Chunk<16> { typedef uint4 type; };
 
+// `once`: moved so, a chunk is the first to leave the caches. What is walked over once need not push out what is not.
+template <bool once, class C> struct Mover {
+    __device__ static C read(const C* from) { return *from; }
+    __device__ static void write(C* to, const C& chunk) { *to = chunk; }
+};
+template <class C> struct Mover<true, C> {
+    __device__ static C read(const C* from) { return __ldcs(from); }
+    __device__ static void write(C* to, const C& chunk) { __stcs(to, chunk); }
+};
+
 // `lanes` neighbouring elements, moved in the widest accesses that they allow: 16 bytes at a time.
 template <class T, int lanes> struct Pack {
     static const int bytes = lanes * (int)sizeof(T);
@@ -42,10 +52,10 @@ template <class T, int lanes> struct Pack {
     };
     __device__ Pack() {}
     __device__ T& operator[](int lane) { return values[lane]; }
-    template <class Index> __device__ void load(const T* from, Index begin, Index end) {
+    template <bool once = false, class Index> __device__ void load(const T* from, Index begin, Index end) {
         if (begin == 0 && end >= lanes) {
 #pragma unroll
-            for (int k = 0; k < bytes / width; ++k) chunks[k] = reinterpret_cast<const chunk*>(from)[k];
+            for (int k = 0; k < bytes / width; ++k) chunks[k] = Mover<once, chunk>::read(reinterpret_cast<const chunk*>(from) + k);
         } else {
 #pragma unroll
             for (int k = 0; k < lanes; ++k) values[k] = k >= begin && k < end ? from[k] : T();
@@ -60,10 +70,10 @@ template <class T, int lanes> struct Pack {
 #pragma unroll
         for (int k = 0; k < lanes; ++k) values[k] = k >= begin && k < end ? values[k] : T();
     }
-    template <class Index> __device__ void store(T* to, Index begin, Index end) const {
+    template <bool once = false, class Index> __device__ void store(T* to, Index begin, Index end) const {
         if (begin == 0 && end >= lanes) {
 #pragma unroll
-            for (int k = 0; k < bytes / width; ++k) reinterpret_cast<chunk*>(to)[k] = chunks[k];
+            for (int k = 0; k < bytes / width; ++k) Mover<once, chunk>::write(reinterpret_cast<chunk*>(to) + k, chunks[k]);
         } else {
 #pragma unroll
             for (int k = 0; k < lanes; ++k)

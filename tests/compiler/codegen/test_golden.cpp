@@ -24,7 +24,8 @@ struct Golden {
     std::vector<bool> is_array;
     Target target = Target::gpu;
     std::uint64_t address = 0x1000;
-    const char* swift = ""; // the operation without branches
+    const char* swift = "";      // the operation without branches
+    bool first_is_place = false; // of the parameters
 };
 
 std::string emit(const Golden& golden) {
@@ -35,6 +36,7 @@ std::string emit(const Golden& golden) {
     text.out_params = golden.out_params;
     text.operation = golden.operation;
     ElementwiseSpec spec = make_elementwise_spec(text);
+    spec.params.front().place = golden.first_is_place;
     spec.swift = golden.swift;
     spec.total = !spec.swift.empty();
     spec.swift_steps = spec.total ? 2 : 0;
@@ -66,7 +68,7 @@ std::string emit(const Golden& golden) {
             } else {
                 operands.push_back({array.shape.data(), array.strides.data(), type.ndim,
                                     static_cast<std::uint32_t>(bytes_of(array.dtype)),
-                                    golden.address, spec.params[k].output});
+                                    golden.address, spec.params[k].output, spec.params[k].place});
                 if (array.shape.size() >= shape.size())
                     shape = array.shape;
             }
@@ -187,6 +189,16 @@ const std::vector<Golden>& goldens() {
          0x1004,
          "z = quern::swift::divide(quern::swift::divide(x, y, quern_usual), T(i + 1), "
          "quern_usual)"},
+        {"taken",
+         "T x, int64 index",
+         "T y",
+         "y = x[index]",
+         {{DType::float32, {4096}, {0}}, {DType::int64, {4096}, {}}, {DType::float32, {4096}, {}}},
+         {true, true, true},
+         Target::gpu,
+         0x1000,
+         "",
+         true},
         {"cpu_range",
          "T a, T x, T y",
          "T out",
