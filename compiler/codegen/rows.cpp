@@ -52,10 +52,13 @@ class RowEmitter : private RowTexts {
         return !layout_.columns && !layout_.several && layout_.cluster_bits == 0 &&
                layout_.block >= 256;
     }
-    // Where whole packs of 16 bytes are held and nothing else.
+    // Where whole packs of 16 bytes are held and nothing else. Who writes no rows reads as fast as
+    // the chip hands rows on, and does not want them handed on twice (H200, rows of 8192 floats:
+    // log-sum-exp 4374 GB/s, 4074 with it, cosine similarity 4543, 4106).
     void ask_for_rows() {
         constexpr int pack_bytes = 16;
-        if (layout_.masked || layout_.rest || layout_.parks)
+        if (layout_.masked || layout_.rest || layout_.parks ||
+            std::ranges::all_of(outputs_, [&](const OperandRef& ref) { return per_row(ref); }))
             return;
         for (const OperandRef& ref : inputs_) {
             const int bytes = static_cast<int>(row(signature_.params[ref.param].dtype).bytes);

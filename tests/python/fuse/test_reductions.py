@@ -371,12 +371,20 @@ def test_each_kernel_sees_what_the_one_before_it_stored(device, shape):
 
 
 def test_large_blocks_let_the_next_kernel_come_and_ask_for_their_row(device, plan_as):
-    """Small ones are too many for it; a row whose beginning or end is not a pack's is not asked for in one piece."""
+    """Small ones are too many for it; a row whose beginning or end is not a pack's is not asked for in one piece, nor
+    is one where no row is written."""
     x = quern.ones((300, 8192), "f4")
     fused = quern.fuse(lambda x: x / quern.sqrt((x * x).sum(axis=1, keepdims=True)))
+    means = quern.fuse(lambda x: quern.exp(x - x.max(axis=1, keepdims=True)).mean(axis=1))
     with plan_as(gpu_layout=True):
         whole, odd, short = (fused.source(a) for a in (x, x[:, :8191].copy(), x[:, :512].copy()))
-    for source, comes, asks in ((whole, True, True), (odd, True, False), (short, False, False)):
+        read = means.source(x)
+    for source, comes, asks in (
+        (whole, True, True),
+        (odd, True, False),
+        (short, False, False),
+        (read, True, False),
+    ):
         assert "rows held" in source
         assert "wait_for_earlier()" in source
         assert ("let_next_come()" in source) == comes
