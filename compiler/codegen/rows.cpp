@@ -53,8 +53,8 @@ class RowEmitter : private RowTexts {
                layout_.block >= 256;
     }
     // Where whole packs of 16 bytes are held and nothing else. Who writes no rows reads as fast as
-    // the chip hands rows on, and does not want them handed on twice (H200, rows of 8192 floats:
-    // log-sum-exp 4374 GB/s, 4074 with it, cosine similarity 4543, 4106).
+    // the chip hands rows on, and does not want them handed on twice (rows of 8192 floats on two
+    // H200s: log-sum-exp 4374 GB/s, 4074 with it, cosine similarity 4543, 4106).
     void ask_for_rows() {
         constexpr int pack_bytes = 16;
         if (layout_.masked || layout_.rest || layout_.parks ||
