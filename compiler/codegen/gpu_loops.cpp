@@ -120,6 +120,12 @@ void ElementwiseEmitter::vector_loop() {
         out_.open("else");
         each_lane(spec_.swift);
         out_.close();
+    } else if (!layout_.swift && !spec_.quick.empty()) { // one question for all lanes
+        out_.line("bool quern_usual = true;");
+        each_lane(spec_.quick);
+        out_.open("if (!quern_usual)");
+        each_lane(spec_.mend);
+        out_.close();
     } else {
         each_lane(layout_.swift ? spec_.swift : spec_.operation);
     }

@@ -156,12 +156,17 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     text.name = name;
     ElementwiseSpec spec = make_elementwise_spec(text);
     spec.total = true;
+    const auto with_result = [&](std::string_view value) { // such rows have one
+        return value.empty()
+                   ? std::string()
+                   : join(before, "r = ", stored(form.loop.types[nin], form.given[nin], value));
+    };
+    if (!form.masked && form.given[nin] == computed &&
+        (computed == DType::float32 || computed == DType::float64)) {
+        spec.quick = with_result(wanted.quick);
+        spec.mend = with_result(wanted.mend);
+    }
     if (!wanted.swift.empty() && !form.masked && computed == DType::float32) {
-        const auto with_result = [&](std::string_view value) { // such rows have one
-            return value.empty()
-                       ? std::string()
-                       : join(before, "r = ", stored(form.loop.types[nin], form.given[nin], value));
-        };
         spec.swift = with_result(wanted.swift);
         spec.swift_inverse = with_result(wanted.swift_inverse);
         spec.swift_steps = wanted.branches ? 1 : 0;

@@ -78,6 +78,9 @@ struct UfuncRow {
     std::string_view swift_inverse = {}; // where a is a number and 1
     bool branches = true;                // `expression` has them on GPUs: a reason for such forms
     std::string_view of_small = {};      // of two-byte floats as they are, with the same bits
+    // Of floats and doubles on GPUs, for packs of elements in two steps: `quick` has no branches,
+    // and clears `quern_usual` where `mend` is to make the result, r, of what it left there.
+    std::string_view quick = {}, mend = {};
 };
 
 // clang-format off
@@ -100,9 +103,11 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::divmod,        "divmod",       pairs2,       "quern::ufunc::divmod(a, b, r, s)",       Identity::none,     std::nullopt,
              "floor_divide and remainder in one."},
     UfuncRow{Ufunc::power,         "power",        powers,       "quern::ufunc::power(a, b)",              Identity::none,     std::nullopt,
-             "The first argument to the power of the second."},
+             "The first argument to the power of the second.", false, {}, {}, true, {},
+             "quern::near::quick_power(a, b, quern_usual)", "quern::near::mended_power(r, a, b)"},
     UfuncRow{Ufunc::float_power,   "float_power",  wide2,        "quern::ufunc::power(a, b)",              Identity::none,     std::nullopt,
-             "power in float64 or complex128."},
+             "power in float64 or complex128.", false, {}, {}, true, {},
+             "quern::near::quick_power(a, b, quern_usual)", "quern::near::mended_power(r, a, b)"},
     UfuncRow{Ufunc::maximum,       "maximum",      numbers2,     "quern::ufunc::maximum(a, b)",            Identity::none,     Reduction::max,
              "The larger argument; NaN where there is one."},
     UfuncRow{Ufunc::minimum,       "minimum",      numbers2,     "quern::ufunc::minimum(a, b)",            Identity::none,     Reduction::min,

@@ -56,6 +56,10 @@ struct ElementwiseSpec : KernelSpec {
     std::string swift_inverse;  // the same where the numbers that are divided are 1:
     std::string ones_condition; // where this holds
     int swift_steps = 0;        // operations that would have branches
+    // The operation in two steps, for a GPU's packs of elements: `quick`, without branches, and
+    // where that clears `quern_usual` for one of them `mend`, which finds its results. "": one
+    // step.
+    std::string quick, mend;
     bool no_return = false, return_tuple = false;
     bool total = false; // the body ends and does no harm whatever its inputs hold
 };

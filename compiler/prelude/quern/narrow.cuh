@@ -2,6 +2,7 @@
 // logarithms and reciprocals in one instruction, to 22 bits, of which a half keeps 11 and a bfloat16 8: where half as many bytes
 // move, functions of 24 bits would take longer than the memory.
 #pragma once
+#include "quern/swift.cuh"
 #include "quern/ufunc.cuh"
 
 namespace quern {
@@ -15,6 +16,11 @@ using near::polynomial;
 __device__ inline float exp2_of(float x) {
     float y;
     asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+__device__ inline float normal_exp2(float x) { // where that is a normal number
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 __device__ inline float root_of(float x) {
@@ -126,12 +132,23 @@ __device__ inline float atanh(float x) {
 }
 __device__ inline float cbrt(float x) { return ::copysign(exp2_of(__log2f(::fabs(x)) * 0.333333333f), x); }
 
-__device__ inline float power(float x, float y) {
-    const near::PowerParts parts(::fabs(x));
-    const float f = parts.m - 1.0f, s = __fdividef(f, 2.0f + f), z = s * s;
-    const float c[] = {0.333333425f, 0.199943903f, 0.147899747f}; // (atanh(s) / s - 1) / z
-    const float log = ::fma(2 * turns, ::fma(z * s, polynomial(z, c), s), parts.power());
+__device__ inline float log2_of_normal(float x) {
+    const int power = near::power_bits(x);
+    const float f = __int_as_float(__float_as_int(x) - power) - 1.0f, s = f * swift::near_inverse(2.0f + f), z = s * s;
+    const float c[] = {0.333334744f, 0.199789122f, 0.151802823f}; // (atanh(s) / s - 1) / z
+    return ::fma(static_cast<float>(power), 1.1920929e-7f, 2 * turns * ::fma(z * s, polynomial(z, c), s));
+}
+__device__ inline float any_power(float x, float y) {
+    const float size = ::fabs(x);
+    const bool tiny = size < 1.17549435e-38f;
+    const float log = log2_of_normal(tiny ? size * 16777216.0f : size) - (tiny ? 24.0f : 0.0f);
     return near::power_of(exp2_of(log * y), x, y);
+}
+__device__ inline float power(float x, float y) { // as near_powers.cuh has that of floats
+    const float exponent = log2_of_normal(::fabs(x)) * y, found = normal_exp2(exponent);
+    const bool fits = ::fabs(exponent) < 126.0f;
+    if (near::is_positive_normal(x) & fits) return found;
+    return near::is_positive_normal(::fabs(x)) & fits ? near::power_of(found, x, y) : any_power(x, y);
 }
 __device__ inline float arctan2(float y, float x) {
     const float up = ::fabs(y), along = ::fabs(x);

@@ -137,6 +137,13 @@ __device__ inline double sinh(double x) { // of sums both sides, by those of r: 
     const double sum = ::fma(by_sine, r, by_cosine) + ::fma(by_cosine, z * polynomial(z, d), by_sine * small);
     return seldom_sinh(::copysign(sum, x), x, !(size < 709.0));
 }
+__device__ inline float sinh(float x) { // near 0 by its own series, else (e^|x| - e^-|x|) / 2
+    const float size = ::fabs(x), kept = size < 1.0f ? size : 0.0f, z = kept * kept;
+    const float c[] = {0.166666666f, 0.00833333968f, 0.00019838102f, 2.80628026e-6f};
+    const ExpParts<float> parts(size);
+    const float half = scaled(1.0f + parts.head, parts.power - 1);
+    return ::copysign(size < 1.0f ? ::fma(z * kept, polynomial(z, c), kept) : half - 0.25f / half, x);
+}
 template <class T> __device__ inline T tanh(T x) { // (e^2x - 1) / (e^2x + 1)
     const T size = ::fabs(x), kept = size > T(20) ? T(20) : size; // 1 from there on
     const ExpParts<T> parts(kept + kept);
@@ -198,9 +205,10 @@ template <class T> __device__ inline T log_ends(T x, T value) { // of 0, infinit
 // x^y from |x|^y: the sign, and what has no logarithm.
 template <class T> __device__ inline T power_of(T found, T x, T y) {
     typedef Bits<T> B;
-    const T half = T(0.5) * y, size = ::fabs(x), infinity = Infinite<T>::value();
-    const bool integer = ::trunc(y) == y, odd = integer & (::trunc(half) != half);
-    const bool plain = (B::of(size) > 0) & (B::of(size) < B::of(infinity)), none = plain & (x < T(0)) & !integer;
+    const T size = ::fabs(x), infinity = Infinite<T>::value();
+    const T rest = ::fabs(::fma(T(-2), ::trunc(T(0.5) * y), y)); // of even numbers 0, of odd ones 1, of infinity NaN
+    const bool odd = rest == T(1), broken = (rest > T(0)) & !odd;
+    const bool plain = (B::of(size) > 0) & (B::of(size) < B::of(infinity)), none = plain & (x < T(0)) & broken;
     const T end = (size > T(1)) == (y > T(0)) ? infinity : T(0), any = plain ? found : end;
     const T positive = size == T(1) ? T(1) : any, real = odd ? ::copysign(positive, x) : positive;
     const T number = none ? infinity - infinity : real, either = ((x != x) | (y != y)) ? x + y : number;

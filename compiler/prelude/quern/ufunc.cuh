@@ -5,10 +5,9 @@
 #include "quern/division.cuh"
 #include "quern/near_logs.cuh"
 #include "quern/near_turns.cuh"
+#include "quern/near_powers.cuh"
 #ifdef __QUERN_HOST__
-#include "quern/near_powers_cpu.cuh"
-#else
-#include "quern/near_gpu.cuh"
+#include "quern/near_roots_cpu.cuh"
 #endif
 
 namespace quern {
@@ -115,10 +114,8 @@ template <class T> struct Power { // wraps; a negative power is the inverse, cut
         return static_cast<T>(result);
     }
 };
-#ifdef __QUERN_HOST__
 template <> struct Power<float> : near::PowerOf<float> {};
 template <> struct Power<double> : near::PowerOf<double> {};
-#endif
 template <class T> __device__ inline T power(T a, T b) { return Power<T>::of(a, b); }
 template <class U> __device__ inline U euclid(U a, U b) {
     while (b != 0) {
@@ -201,9 +198,7 @@ QUERN_IN_FLOAT(asinh, quern::near::asinh) QUERN_IN_FLOAT(acosh, quern::near::aco
 QUERN_IN_DOUBLE(cosh, cosh) QUERN_IN_DOUBLE(sinh, sinh) QUERN_IN_DOUBLE(tan, quern::near::tan)
 QUERN_IN_DOUBLE(asinh, quern::near::asinh) QUERN_IN_DOUBLE(acosh, quern::near::acosh) QUERN_IN_DOUBLE(atanh, quern::near::atanh)
 __device__ inline float arctan2(float a, float b) { return near::atan2(a, b); }
-__device__ inline float power(float a, float b) { return near::power(a, b); }
 __device__ inline double arctan2(double a, double b) { return ::atan2(a, b); }
-__device__ inline double power(double a, double b) { return ::pow(a, b); }
 #endif
 #undef QUERN_IN_DOUBLE
 #undef QUERN_IN_FLOAT

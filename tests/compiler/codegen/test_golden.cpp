@@ -26,6 +26,7 @@ struct Golden {
     std::uint64_t address = 0x1000;
     const char* swift = "";      // the operation without branches
     bool first_is_place = false; // of the parameters
+    const char *quick = "", *mend = "";
 };
 
 std::string emit(const Golden& golden) {
@@ -38,6 +39,8 @@ std::string emit(const Golden& golden) {
     ElementwiseSpec spec = make_elementwise_spec(text);
     spec.params.front().place = golden.first_is_place;
     spec.swift = golden.swift;
+    spec.quick = golden.quick;
+    spec.mend = golden.mend;
     spec.total = !spec.swift.empty();
     spec.swift_steps = spec.total ? 2 : 0;
     std::vector<ArgType> args;
@@ -199,6 +202,18 @@ const std::vector<Golden>& goldens() {
          0x1000,
          "",
          true},
+        {"two_steps",
+         "T x, T y",
+         "T r",
+         "r = quern::ufunc::power(x, y)",
+         {{DType::float64, {4096}, {}}, {DType::float64, {4096}, {}}, {DType::float64, {4096}, {}}},
+         {true, true, true},
+         Target::gpu,
+         0x1000,
+         "",
+         false,
+         "r = quern::near::quick_power(x, y, quern_usual)",
+         "r = quern::near::mended_power(r, x, y)"},
         {"cpu_range",
          "T a, T x, T y",
          "T out",

@@ -147,10 +147,11 @@ TEST(Ufuncs, WholeKernelsCompileForGpus) {
     if (find_library("nvrtc").empty())
         GTEST_SKIP() << "no NVRTC on this machine";
     const std::vector<std::pair<Ufunc, DType>> some{
-        {Ufunc::add, DType::float32},        {Ufunc::divmod, DType::int16},
-        {Ufunc::nextafter, DType::float16},  {Ufunc::exp2, DType::complex64},
-        {Ufunc::frexp, DType::bfloat16},     {Ufunc::less_equal, DType::complex128},
-        {Ufunc::logical_xor, DType::float16}};
+        {Ufunc::add, DType::float32},         {Ufunc::divmod, DType::int16},
+        {Ufunc::nextafter, DType::float16},   {Ufunc::exp2, DType::complex64},
+        {Ufunc::frexp, DType::bfloat16},      {Ufunc::less_equal, DType::complex128},
+        {Ufunc::logical_xor, DType::float16}, {Ufunc::power, DType::float32},
+        {Ufunc::power, DType::float64}};
     for (const auto& [ufunc, dtype] : some) {
         const UfuncRow& wanted = row(ufunc);
         for (const UfuncLoop& loop : loops_of(wanted)) {
@@ -164,8 +165,11 @@ TEST(Ufuncs, WholeKernelsCompileForGpus) {
             variant.layout.operand_count = static_cast<std::uint8_t>(spec.params.size());
             variant.layout.lanes = 4;
             try {
-                EXPECT_FALSE(compile_elementwise(spec, resolve(spec, args), variant, gpu)
-                                 .binary.image.empty());
+                const CompiledKernel made =
+                    compile_elementwise(spec, resolve(spec, args), variant, gpu);
+                EXPECT_FALSE(made.binary.image.empty());
+                if (!wanted.mend.empty())
+                    EXPECT_NE(made.source.find(wanted.mend), std::string::npos);
             } catch (const CompileError& error) {
                 ADD_FAILURE() << wanted.name << ": " << error.what();
             }

@@ -86,6 +86,36 @@ def test_large_powers(device, letter):
 
 
 @pytest.mark.parametrize("letter", "fd")
+def test_whole_powers_are_exact(device, letter):
+    """Of whole numbers, as long as the type has them all; of negative ones too, and beside what is special."""
+    random = np.random.default_rng(17)
+    places = np.finfo(letter).nmant + 1
+    pairs = [
+        (base, exponent)
+        for exponent in range(places + 1)
+        for base in {
+            *range(60),
+            *random.integers(1, 2 ** (places / max(exponent, 1)) + 1, 300).tolist(),
+        }
+        if base**exponent <= 2**places and base <= 2**places
+    ]
+    random.shuffle(pairs)
+    x, y = np.array(pairs, letter).T
+    wanted = np.array([base**exponent for base, exponent in pairs], object).astype(letter)
+    x[1::3] *= -1
+    wanted[1::3] = np.where(y[1::3] % 2 == 1, -wanted[1::3], wanted[1::3])
+    for k, special in enumerate(KNOWN):
+        x[10 + 7 * k], wanted[10 + 7 * k] = (
+            special,
+            np.power(np.array(special, letter), y[10 + 7 * k]),
+        )
+    same(quern.power(quern.asarray(x), quern.asarray(y)).get(), wanted, "power")
+    # Element by element, and into another type.
+    found = quern.power(quern.asarray(np.repeat(x, 2))[::2], quern.asarray(y), dtype=letter)
+    same(found.get(), wanted, "power")
+
+
+@pytest.mark.parametrize("letter", "fd")
 @pytest.mark.parametrize(
     "name", ["log", "log10", "cbrt", "arcsinh", "arccosh", "arctanh", "sinh", "exp2"]
 )
