@@ -81,7 +81,11 @@ def standardise(np: Any, x: Any, axis: int) -> Any:
 
 ROWS: dict[str, tuple[Function, str]] = {
     "softmax": (softmax, "torch.softmax(x, axis)"),
-    "layernorm": (layernorm, "torch.layer_norm(x, x.shape[axis:])"),
+    "layernorm": (
+        layernorm,
+        "torch.layer_norm(x, x.shape[axis:]) if axis == -1 else "
+        "(x - x.mean(axis, True)) / torch.sqrt(x.var(axis, unbiased=False, keepdim=True) + 1e-5)",
+    ),
     "log_sum_exp": (log_sum_exp, "torch.logsumexp(x, axis)"),
     "l2_normalise": (l2_normalise, "torch.nn.functional.normalize(x, dim=axis)"),
     "standardise": (standardise, "(x - x.mean(axis, True)) / x.std(axis, keepdim=True)"),
@@ -97,10 +101,8 @@ def torch_module() -> Any:
     return torch
 
 
-def in_torch(text: str, axis: int) -> Function | None:
-    """A function of x by its text, where PyTorch has it for this axis."""
-    if axis != -1 and "layer_norm" in text:
-        return None
+def in_torch(text: str, axis: int) -> Function:
+    """A function of x by its text."""
     found: Function = eval(f"lambda x: {text}", {"torch": torch_module(), "axis": axis})
     return found
 
