@@ -136,16 +136,16 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
             before += join("const ", row(given).spelling,
                            " result = ", stored(loop, given, expression), "; ");
             after = "if (mask) r = result";
-        } else if (nout == 1) {
-            after = join("r = ", stored(loop, given, expression));
-        } else {
+        } else if (nout > 1) {
             before += join(ufunc_compute_type(wanted, loop), " ", result_names[k], "; ");
             after += join(k ? "; " : "", name, " = ", stored(loop, given, result_names[k]));
         }
     }
-    if (nout > 1)
-        before += join(expression, "; ");
-    std::string operation = before + after;
+    const auto operation_of = [&](std::string_view made) {
+        return nout > 1 ? join(before, made, "; ", after)
+                        : join(before, "r = ", stored(form.loop.types[nin], form.given[nin], made));
+    };
+    std::string operation = light ? before + after : operation_of(expression);
     if (form.masked && !light)
         operation = join("if (mask) { ", operation, "; }");
     const std::string name = join("quern_", wanted.name);
@@ -156,19 +156,16 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     text.name = name;
     ElementwiseSpec spec = make_elementwise_spec(text);
     spec.total = true;
-    const auto with_result = [&](std::string_view value) { // such rows have one
-        return value.empty()
-                   ? std::string()
-                   : join(before, "r = ", stored(form.loop.types[nin], form.given[nin], value));
-    };
-    if (!form.masked && form.given[nin] == computed &&
-        (computed == DType::float32 || computed == DType::float64)) {
-        spec.quick = with_result(wanted.quick);
-        spec.mend = with_result(wanted.mend);
+    const std::string_view type = compute_type(computed);
+    if (!wanted.quick.empty() && !form.masked && (type == "float" || type == "double") &&
+        (wanted.mend.empty() || form.given[nin] == computed)) {
+        spec.quick = operation_of(wanted.quick);
+        spec.mend = wanted.mend.empty() ? operation : operation_of(wanted.mend);
     }
     if (!wanted.swift.empty() && !form.masked && computed == DType::float32) {
-        spec.swift = with_result(wanted.swift);
-        spec.swift_inverse = with_result(wanted.swift_inverse);
+        spec.swift = operation_of(wanted.swift);
+        if (!wanted.swift_inverse.empty())
+            spec.swift_inverse = operation_of(wanted.swift_inverse);
         spec.swift_steps = wanted.branches ? 1 : 0;
     }
     return spec;

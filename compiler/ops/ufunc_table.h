@@ -78,8 +78,9 @@ struct UfuncRow {
     std::string_view swift_inverse = {}; // where a is a number and 1
     bool branches = true;                // `expression` has them on GPUs: a reason for such forms
     std::string_view of_small = {};      // of two-byte floats as they are, with the same bits
-    // Of floats and doubles on GPUs, for packs of elements in two steps: `quick` has no branches,
-    // and clears `quern_usual` where `mend` is to make the result, r, of what it left there.
+    // Of floats on GPUs, for packs of elements in two steps: `quick` has no branches, and clears
+    // `quern_usual` where `mend` is to make the result, r, of what it left there, or where that is
+    // empty `expression`.
     std::string_view quick = {}, mend = {};
 };
 
@@ -95,13 +96,17 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
              "The quotient; of integers in float64.", false, "quern::swift::divide(a, b, quern_usual)",
              "quern::swift::reciprocal(b, quern_usual)"},
     UfuncRow{Ufunc::floor_divide,  "floor_divide", reals2,       "quern::ufunc::floor_divide(a, b)",       Identity::none,     std::nullopt,
-             "The largest integer that is not above the quotient; 0 for an integer by 0."},
+             "The largest integer that is not above the quotient; 0 for an integer by 0.", false, {}, {}, true, {},
+             "quern::division::quick_floored(a, b, quern_usual)"},
     UfuncRow{Ufunc::remainder,     "remainder",    reals2,       "quern::ufunc::remainder(a, b)",          Identity::none,     std::nullopt,
-             "What floor_divide leaves, with the divisor's sign."},
+             "What floor_divide leaves, with the divisor's sign.", false, {}, {}, true, {},
+             "quern::division::quick_remainder(a, b, quern_usual)"},
     UfuncRow{Ufunc::fmod,          "fmod",         reals2,       "quern::ufunc::fmod(a, b)",               Identity::none,     std::nullopt,
-             "What division towards zero leaves, with the dividend's sign."},
+             "What division towards zero leaves, with the dividend's sign.", false, {}, {}, true, {},
+             "quern::division::quick_rest(a, b, quern_usual)"},
     UfuncRow{Ufunc::divmod,        "divmod",       pairs2,       "quern::ufunc::divmod(a, b, r, s)",       Identity::none,     std::nullopt,
-             "floor_divide and remainder in one."},
+             "floor_divide and remainder in one.", false, {}, {}, true, {},
+             "quern::division::quick_divmod(a, b, r, s, quern_usual)"},
     UfuncRow{Ufunc::power,         "power",        powers,       "quern::ufunc::power(a, b)",              Identity::none,     std::nullopt,
              "The first argument to the power of the second.", false, {}, {}, true, {},
              "quern::near::quick_power(a, b, quern_usual)", "quern::near::mended_power(r, a, b)"},
@@ -149,9 +154,11 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::arctan2,       "arctan2",      floats2,      "quern::ufunc::arctan2(a, b)",            Identity::none,     std::nullopt,
              "The angle of the point (x2, x1), in radians."},
     UfuncRow{Ufunc::logaddexp,     "logaddexp",    floats2,      "quern::ufunc::logaddexp(a, b)",          Identity::minus_infinity,Reduction::logaddexp,
-             "log(exp(x1) + exp(x2))."},
+             "log(exp(x1) + exp(x2)).", false, {}, {}, true, {},
+             "quern::ufunc::quick_logaddexp(a, b, quern_usual)"},
     UfuncRow{Ufunc::logaddexp2,    "logaddexp2",   floats2,      "quern::ufunc::logaddexp2(a, b)",         Identity::minus_infinity,Reduction::logaddexp2,
-             "log2(2**x1 + 2**x2)."},
+             "log2(2**x1 + 2**x2).", false, {}, {}, true, {},
+             "quern::ufunc::quick_logaddexp2(a, b, quern_usual)"},
     UfuncRow{Ufunc::copysign,      "copysign",     floats2,      "copysign(a, b)",                         Identity::none,     std::nullopt,
              "The first argument with the sign of the second."},
     UfuncRow{Ufunc::nextafter,     "nextafter",    floats2,      "quern::ufunc::nextafter(a, b)",          Identity::none,     std::nullopt,

@@ -1,8 +1,6 @@
 // Division of floats with remainder, as NumPy has it, exact. On the CPU without a call, so that loops of it become vectors.
 #pragma once
-#ifdef __QUERN_HOST__
 #include "quern/near.cuh"
-#endif
 
 namespace quern {
 namespace division {
@@ -31,14 +29,102 @@ template <class T> __device__ inline T fmod(T a, T b) {
     const bool large = (whole >= Ends<T>::exact) & (above <= Ends<T>::huge) & (below > T(0));
     return seldom_fmod(::copysign(left, a), a, b, large);
 }
-#else
-template <class T> __device__ inline T fmod(T a, T b) { return ::fmod(a, b); }
 #endif
+
+#ifdef __QUERN_HOST__
 template <class T> struct OfFloats {
     static __device__ T left(T a, T b) { return division::fmod(a, b); }
     static __device__ T remainder(T a, T b) { return remainder_of(left(a, b), b); }
     static __device__ T floored(T a, T b) { return quotient_of(left(a, b), a, b); }
 };
+#else
+// GPUs have no division either. The whole number nearest to a quotient that is roughly known leaves what one fused step has
+// exactly, as long as it is small: so much less than 2^mantissa that it is the nearest one, or beside it where that is halfway.
+__device__ inline double rough_inverse(double x) { // 38 bits
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return ::fma(r, ::fma(-x, r, 1.0), r);
+}
+__device__ inline float rough_inverse(float x) { // 22 bits
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+template <class T> struct Ends; // of quotients that are small, and of divisors by their bits, from where their inverses are numbers
+template <> struct Ends<double> {
+    static constexpr double small = 0x1p35;
+    static constexpr long long low = 0x0170000000000000ll, high = 0x7e70000000000000ll; // 2^-1000, 2^1000
+};
+template <> struct Ends<float> {
+    static constexpr float small = 0x1p20f;
+    static constexpr int low = 0x0d800000, high = 0x71800000; // 2^-100, 2^100
+};
+template <class T> struct Nearest {
+    T whole, left; // a = whole * b + left
+    bool usual;
+    __device__ Nearest(T a, T b) {
+        typedef near::Bits<T> B;
+        const T ratio = a * rough_inverse(b);
+        const near::Whole<T> nearest(ratio);
+        const typename B::Int size = B::of(::fabs(b));
+        const bool inside = ::fabs(a) < ::fabs(b);
+        whole = inside ? T(0) : nearest.value;
+        left = inside ? a : ::fma(-nearest.value, b, a);
+        usual = (::fabs(ratio) < Ends<T>::small) & (size >= Ends<T>::low) & (size < Ends<T>::high);
+    }
+    __device__ bool is_past(T sign) const { return (left != T(0)) & ((left < T(0)) != (sign < T(0))); }
+    __device__ T rest(T a, T b) const { // with the sign of a
+        return ::copysign(is_past(a) ? ::fabs(left) - ::fabs(b) : left, a);
+    }
+    __device__ T remainder(T b) const {
+        const T moved = is_past(b) ? left + b : left;
+        return moved == T(0) ? ::copysign(moved, b) : moved;
+    }
+    __device__ T floored(T a, T b) const {
+        const T found = is_past(b) ? whole - T(1) : whole;
+        return found == T(0) ? ::copysign(found, b < T(0) ? -a : a) : found;
+    }
+};
+template <class T> struct OfFloats {
+    static __device__ T left(T a, T b) {
+        const Nearest<T> nearest(a, b);
+        if (nearest.usual) return nearest.rest(a, b);
+        return ::fmod(a, b);
+    }
+    static __device__ T remainder(T a, T b) {
+        const Nearest<T> nearest(a, b);
+        if (nearest.usual) return nearest.remainder(b);
+        return remainder_of(::fmod(a, b), b);
+    }
+    static __device__ T floored(T a, T b) {
+        const Nearest<T> nearest(a, b);
+        if (nearest.usual) return nearest.floored(a, b);
+        return quotient_of(::fmod(a, b), a, b);
+    }
+};
+// First steps for packs of elements, which ask one question for all of them.
+template <class T> __device__ inline T quick_rest(T a, T b, bool& usual) {
+    const Nearest<T> nearest(a, b);
+    usual = usual & nearest.usual;
+    return nearest.rest(a, b);
+}
+template <class T> __device__ inline T quick_remainder(T a, T b, bool& usual) {
+    const Nearest<T> nearest(a, b);
+    usual = usual & nearest.usual;
+    return nearest.remainder(b);
+}
+template <class T> __device__ inline T quick_floored(T a, T b, bool& usual) {
+    const Nearest<T> nearest(a, b);
+    usual = usual & nearest.usual;
+    return nearest.floored(a, b);
+}
+template <class T> __device__ inline void quick_divmod(T a, T b, T& r, T& s, bool& usual) {
+    const Nearest<T> nearest(a, b);
+    usual = usual & nearest.usual;
+    r = nearest.floored(a, b);
+    s = nearest.remainder(b);
+}
+#endif
 
 } // namespace division
 } // namespace quern

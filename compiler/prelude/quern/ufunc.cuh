@@ -8,6 +8,8 @@
 #include "quern/near_powers.cuh"
 #ifdef __QUERN_HOST__
 #include "quern/near_roots_cpu.cuh"
+#else
+#include "quern/near_sums_gpu.cuh"
 #endif
 
 namespace quern {
@@ -62,6 +64,8 @@ __device__ inline int short_quotient(int a, int b) { // floored; b is not 0
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(near_float(b)));
     return __float_as_int(__fadd_rd(::fma(near_float(a), inverse, 0.5f * ::fabs(inverse)), 12582912.0f)) - 0x4b400000;
 }
+// What cutting leaves, with the sign of a, from what flooring does.
+__device__ inline int cut_rest(int rest, int a, int b) { return rest != 0 && (a ^ b) < 0 ? rest - b : rest; }
 #define QUERN_IF_SHORT(result) if (sizeof(T) <= 2) return b == T(0) ? T(0) : static_cast<T>(result);
 template <class T> struct Division {
     static __device__ T floored(T a, T b) {
@@ -72,6 +76,7 @@ template <class T> struct Division {
         return static_cast<T>(Integer<T>::is_signed && a % b != 0 && ((a ^ b) >> (8 * sizeof(T) - 1)) != 0 ? quotient - 1 : quotient);
     }
     static __device__ T left(T a, T b) {
+        QUERN_IF_SHORT(cut_rest(a - short_quotient(a, b) * b, a, b))
         return b == T(0) || (Integer<T>::is_signed && b == T(-1)) ? T(0) : static_cast<T>(a % b);
     }
     static __device__ T remainder(T a, T b) {
@@ -134,7 +139,9 @@ template <class T> __device__ inline T lcm(T a, T b) {
     const unsigned long long x = magnitude(a), y = magnitude(b), divisor = common_divisor(a, b);
     return static_cast<T>(divisor == 0 ? 0 : x / divisor * y);
 }
-template <class T> __device__ inline unsigned char bitwise_count(T a) { return static_cast<unsigned char>(__popcll(magnitude(a))); }
+template <class T> __device__ inline unsigned char bitwise_count(T a) {
+    return static_cast<unsigned char>(sizeof(T) > 4 ? __popcll(magnitude(a)) : __popc(static_cast<unsigned int>(magnitude(a))));
+}
 
 #ifdef __QUERN_HOST__
 #define QUERN_BITS near
@@ -164,20 +171,43 @@ template <class F> __device__ inline F nextafter(F a, F b) { return QUERN_BITS::
 #undef QUERN_BITS
 
 __device__ inline double logaddexp(double a, double b) {
-    const double apart = a - b;
-    if (a == b) return a + 0.693147180559945309417232121458176568; // infinities too
-    if (apart > 0) return a + ::log1p(::exp(-apart));
-    return apart <= 0 ? b + ::log1p(::exp(apart)) : apart;
+    const double apart = ::fabs(a - b), top = a > b ? a : b;
+    const double sum = top + ::log1p(::exp(-apart)), same = a + 0.693147180559945309417232121458176568;
+    return a == b ? same : apart != apart ? apart : sum; // equal: infinities too
 }
 __device__ inline double logaddexp2(double a, double b) {
-    const double apart = a - b, turn = 1.442695040888963407359924681001892137;
-    if (a == b) return a + 1;
-    if (apart > 0) return a + turn * ::log1p(::exp2(-apart));
-    return apart <= 0 ? b + turn * ::log1p(::exp2(apart)) : apart;
+    const double apart = ::fabs(a - b), top = a > b ? a : b, turn = 1.442695040888963407359924681001892137;
+    const double sum = top + turn * ::log1p(::exp2(-apart));
+    return a == b ? a + 1 : apart != apart ? apart : sum;
 }
 // Near 0 the parts cancel: in float little would be left.
-__device__ inline float logaddexp(float a, float b) { return static_cast<float>(logaddexp(static_cast<double>(a), static_cast<double>(b))); }
-__device__ inline float logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
+__device__ inline float wide_logaddexp(float a, float b) { return static_cast<float>(logaddexp(static_cast<double>(a), static_cast<double>(b))); }
+__device__ inline float wide_logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
+#ifdef __QUERN_HOST__
+__device__ inline float logaddexp(float a, float b) { return wide_logaddexp(a, b); }
+__device__ inline float logaddexp2(float a, float b) { return wide_logaddexp2(a, b); }
+#else
+__device__ inline float quick(const near::SumOfPowers& sum, bool& usual) {
+    usual = usual & sum.usual;
+    return static_cast<float>(sum.value);
+}
+__device__ inline float quick_logaddexp(float a, float b, bool& usual) { return quick(near::sum_of_powers_of_e(a, b), usual); }
+__device__ inline float quick_logaddexp2(float a, float b, bool& usual) { return quick(near::sum_of_powers_of_2(a, b), usual); }
+__device__ inline double quick_logaddexp(double a, double b, bool&) { return logaddexp(a, b); }
+__device__ inline double quick_logaddexp2(double a, double b, bool&) { return logaddexp2(a, b); }
+__device__ inline float logaddexp(float a, float b) {
+    bool usual = true;
+    const float found = quick_logaddexp(a, b, usual);
+    if (usual) return found;
+    return wide_logaddexp(a, b);
+}
+__device__ inline float logaddexp2(float a, float b) {
+    bool usual = true;
+    const float found = quick_logaddexp2(a, b, usual);
+    if (usual) return found;
+    return wide_logaddexp2(a, b);
+}
+#endif
 
 // Within 2 units in the last place: near.cuh's where the toolchain's own is off by more. CUDA's is in some of them, the
 // vector library of the CPU in others.

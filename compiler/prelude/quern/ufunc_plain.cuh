@@ -27,10 +27,13 @@ __device__ inline bool invert(bool a) { return !a; }
 template <class T> __device__ inline double divide(T a, T b) { return static_cast<double>(a) / static_cast<double>(b); }
 template <class T> __device__ inline T absolute(T a) { return a < T(0) ? wrapped_minus(a) : a; }
 __device__ inline bool absolute(bool a) { return a; }
-template <class T> __device__ inline T sign(T a) { return static_cast<T>((a > T(0)) - (a < T(0))); }
+template <class T> __device__ inline T sign(T a) {
+    const T low = a < T(1) ? a : T(1);
+    return !Integer<T>::is_signed || low > T(-1) ? low : T(-1);
+}
 template <class T> __device__ inline T reciprocal(T a) { // of 0, what NumPy's cast of infinity leaves
     if (a == T(0)) return Integer<T>::is_signed && sizeof(T) > 2 ? static_cast<T>(1ull << (8 * sizeof(T) - 1)) : T(0);
-    return convert<T>(1.0 / static_cast<double>(a));
+    return a == T(1) || (Integer<T>::is_signed && a == T(-1)) ? a : T(0);
 }
 template <class T> __device__ inline T conjugate(T a) { return a; }
 template <class T> __device__ inline T floor(T a) { return a; }

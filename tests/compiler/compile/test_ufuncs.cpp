@@ -151,7 +151,10 @@ TEST(Ufuncs, WholeKernelsCompileForGpus) {
         {Ufunc::nextafter, DType::float16},   {Ufunc::exp2, DType::complex64},
         {Ufunc::frexp, DType::bfloat16},      {Ufunc::less_equal, DType::complex128},
         {Ufunc::logical_xor, DType::float16}, {Ufunc::power, DType::float32},
-        {Ufunc::power, DType::float64}};
+        {Ufunc::power, DType::float64},       {Ufunc::floor_divide, DType::float16},
+        {Ufunc::remainder, DType::float64},   {Ufunc::fmod, DType::float32},
+        {Ufunc::divmod, DType::float64},      {Ufunc::logaddexp, DType::float32},
+        {Ufunc::logaddexp2, DType::bfloat16}};
     for (const auto& [ufunc, dtype] : some) {
         const UfuncRow& wanted = row(ufunc);
         for (const UfuncLoop& loop : loops_of(wanted)) {
@@ -168,8 +171,9 @@ TEST(Ufuncs, WholeKernelsCompileForGpus) {
                 const CompiledKernel made =
                     compile_elementwise(spec, resolve(spec, args), variant, gpu);
                 EXPECT_FALSE(made.binary.image.empty());
-                if (!wanted.mend.empty())
-                    EXPECT_NE(made.source.find(wanted.mend), std::string::npos);
+                if (!spec.quick.empty())
+                    for (const std::string_view step : {wanted.quick, wanted.mend})
+                        EXPECT_NE(made.source.find(step), std::string::npos) << wanted.name;
             } catch (const CompileError& error) {
                 ADD_FAILURE() << wanted.name << ": " << error.what();
             }

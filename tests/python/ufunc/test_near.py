@@ -141,6 +141,22 @@ def test_powers_of_nothing_usual(device, letter):
     check_units("power", [x, y.astype(letter)])
 
 
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_sums_of_powers(device, name):
+    """Floats of every distance, those whose sum is close to 0, and what is special, one lane beside the other."""
+    random = np.random.default_rng(18)
+    x, y = any_bits("f", 19), any_bits("f", 20)
+    x[::4] = random.uniform(-1, 1, x[::4].size) * np.exp2(random.uniform(-10, 7, x[::4].size))
+    y[::4] = x[::4] - np.exp2(random.uniform(-10, 8, x[::4].size)).astype("f")
+    # The larger one nearly takes away what the smaller one brings.
+    apart = -np.exp(random.uniform(-3, 4, x[2::8].size))
+    gone = -np.log1p(np.exp(apart)) * (1 + np.exp2(-random.uniform(1, 20, apart.size)))
+    x[2::8], y[2::8] = gone, gone + apart
+    x[-100:] = np.repeat(np.array(KNOWN, "f"), 10)
+    y[-100:] = np.tile(np.array(KNOWN, "f"), 10)
+    check_units(name, [x, y])
+
+
 def same(found, wanted, what):
     np.testing.assert_array_equal(found, wanted, err_msg=what)
     number = ~np.isnan(wanted)
