@@ -1,5 +1,5 @@
-"""Fused functions on a GPU by the bytes that they must move, beside the copy rate, and in turns with CuPy and PyTorch.
-Prints a line of JSON for each.
+"""Fused functions on a GPU by the bytes that they must move, beside the copy rate, and in turns with CuPy, PyTorch and
+JAX. Prints a line of JSON for each.
 
 `python -m tests.bench.fuse_gpu "softmax"` runs the rows whose names begin so; with QUERN_BENCH_COMPILE=1 torch.compile
 is a peer too, which takes some seconds a row.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,7 @@ N = 1 << 27
 SHAPES = ((65536, 1024), (8192, 8192), (1024, 131072), (1 << 20, 64))
 
 Function = Callable[..., Any]
+Peer = tuple[Callable[[], object], Callable[[], object]]  # a call, and what waits for it
 
 
 def black_scholes(np: Any, s: Any, k: Any, t: Any) -> Any:
@@ -101,13 +102,33 @@ def torch_module() -> Any:
     return torch
 
 
+def in_jax(function: Function, host: Iterable[Any]) -> Peer | None:
+    """A call of jax.jit(function) and what waits for its last result; None without JAX, or if it does not take it."""
+    if not have("jax"):
+        return None
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else it takes most memory
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    compiled = jax.jit(partial(function, jax.numpy))
+    arrays = [jax.device_put(a) for a in host]
+    last: list[Any] = []
+
+    def call() -> None:
+        last[:] = [compiled(*arrays)]
+
+    try:
+        call()
+    except Exception as error:
+        print(f"jax.jit: {error}", file=sys.stderr)
+        return None
+    return call, lambda: jax.block_until_ready(last)
+
+
 def in_torch(text: str, axis: int) -> Function:
     """A function of x by its text."""
     found: Function = eval(f"lambda x: {text}", {"torch": torch_module(), "axis": axis})
     return found
-
-
-Peer = tuple[Callable[[], object], Callable[[], object]]  # a call, and what waits for it
 
 
 def peers_of(
@@ -137,6 +158,9 @@ def peers_of(
                 ),
                 wait,
             )
+    jitted = in_jax(function, host)
+    if jitted is not None:
+        calls["jax.jit"] = jitted
     return calls
 
 
@@ -323,6 +347,14 @@ def call_rows(parts: list[str], floor: Floor) -> Iterator[Row]:
 
         theirs, arrays = cupy.fuse(function), tuple(cupy.asarray(a) for a in host)
         calls["CuPy"] = lambda: call_us(theirs, cupy.cuda.Device().synchronize, args=arrays)
+    torch = torch_module()
+    if torch is not None and os.environ.get("QUERN_BENCH_COMPILE"):
+        tensors = tuple(torch.from_numpy(a).cuda() for a in host)
+        compiled = torch.compile(function, dynamic=False)
+        calls["torch.compile"] = lambda: call_us(compiled, torch.cuda.synchronize, args=tensors)
+    jitted = in_jax(lambda np, *args: function(*args), host)
+    if jitted is not None:
+        calls["jax.jit"] = partial(call_us, *jitted)
     samples = alternate(calls)
     row = Row(
         SECTION,
