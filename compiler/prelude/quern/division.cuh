@@ -29,9 +29,6 @@ template <class T> __device__ inline T fmod(T a, T b) {
     const bool large = (whole >= Ends<T>::exact) & (above <= Ends<T>::huge) & (below > T(0));
     return seldom_fmod(::copysign(left, a), a, b, large);
 }
-#endif
-
-#ifdef __QUERN_HOST__
 template <class T> struct OfFloats {
     static __device__ T left(T a, T b) { return division::fmod(a, b); }
     static __device__ T remainder(T a, T b) { return remainder_of(left(a, b), b); }

@@ -60,8 +60,7 @@ template <class T> struct Division {
 // to a float and back beside 1.5 * 2^23, whose last bits are an integer's.
 __device__ inline float near_float(int a) { return __int_as_float(a + 0x4b400000) - 12582912.0f; }
 __device__ inline int short_quotient(int a, int b) { // floored; b is not 0
-    float inverse;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(near_float(b)));
+    const float inverse = division::rough_inverse(near_float(b));
     return __float_as_int(__fadd_rd(::fma(near_float(a), inverse, 0.5f * ::fabs(inverse)), 12582912.0f)) - 0x4b400000;
 }
 // What cutting leaves, with the sign of a, from what flooring does.

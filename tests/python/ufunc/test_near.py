@@ -110,7 +110,7 @@ def test_whole_powers_are_exact(device, letter):
             np.power(np.array(special, letter), y[10 + 7 * k]),
         )
     same(quern.power(quern.asarray(x), quern.asarray(y)).get(), wanted, "power")
-    # Element by element, and into another type.
+    # Inputs with steps, element by element.
     found = quern.power(quern.asarray(np.repeat(x, 2))[::2], quern.asarray(y), dtype=letter)
     same(found.get(), wanted, "power")
 
