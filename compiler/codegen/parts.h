@@ -28,11 +28,11 @@ inline constexpr std::string_view preamble_label = "preamble";
                                    std::initializer_list<std::string_view> beginnings);
 
 // Functions of quern::ufunc that ufunc.cuh has and ufunc_plain.cuh has not, sorted.
-inline constexpr std::array<std::string_view, 24> long_ufuncs{
-    "acosh",  "arctan2",      "asinh",       "atanh",     "bitwise_count", "cosh",
-    "divmod", "floor_divide", "fmod",        "frexp",     "gcd",           "hypot",
-    "lcm",    "ldexp",        "left_shift",  "logaddexp", "logaddexp2",    "nextafter",
-    "power",  "remainder",    "right_shift", "sinh",      "spacing",       "tan"};
+inline constexpr std::array<std::string_view, 28> long_ufuncs{
+    "acos",          "acosh", "arctan2",   "asin",         "asinh", "atan",      "atanh",
+    "bitwise_count", "cosh",  "divmod",    "floor_divide", "fmod",  "frexp",     "gcd",
+    "hypot",         "lcm",   "ldexp",     "left_shift",   "log1p", "logaddexp", "logaddexp2",
+    "nextafter",     "power", "remainder", "right_shift",  "sinh",  "spacing",   "tan"};
 
 // "q_", or longer: what no text of the user's begins with.
 [[nodiscard]] std::string own_prefix(const KernelSpec& spec);

@@ -52,11 +52,9 @@ std::string operand(std::string_view type, DType from, DType loop, std::string_v
                 "; ");
 }
 
-// The expression in a loop's types: two-byte floats have functions of their own (narrow.cuh).
-std::string expression_of(const UfuncRow& row, DType loop) {
-    if (is_of_small(row, loop))
-        return std::string(row.of_small);
-    std::string text(row.expression);
+// A row's text in a loop's types: two-byte floats have functions of their own (narrow.cuh).
+std::string in_types_of(const UfuncRow& row, DType loop, std::string_view given) {
+    std::string text(given);
     if (!is_narrow(loop) || row.narrow)
         return text;
     constexpr std::string_view general = "quern::ufunc::", narrow = "quern::narrow::";
@@ -109,7 +107,9 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     const auto nin = static_cast<std::size_t>(inputs_of(wanted)),
                nout = static_cast<std::size_t>(outputs_of(wanted));
     const DType computed = form.loop.types[0];
-    const std::string expression = expression_of(wanted, computed);
+    const std::string expression = is_of_small(wanted, computed)
+                                       ? std::string(wanted.of_small)
+                                       : in_types_of(wanted, computed, wanted.expression);
     const auto compute_type = [&](DType loop) {
         return is_of_small(wanted, loop) ? row(loop).spelling : ufunc_compute_type(wanted, loop);
     };
@@ -157,10 +157,19 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
     ElementwiseSpec spec = make_elementwise_spec(text);
     spec.total = true;
     const std::string_view type = compute_type(computed);
-    if (!wanted.quick.empty() && !form.masked && (type == "float" || type == "double") &&
-        (wanted.mend.empty() || form.given[nin] == computed)) {
+    const bool has_quick =
+        !wanted.quick.empty() && (type == "float" || type == "double") &&
+        (is_narrow(computed) || !wanted.quick.starts_with("quern::narrow::")) &&
+        (wanted.mend.empty() || row(form.given[nin]).spelling == type); // r is as it was made
+    const bool is_long = has_quick || computed == DType::float64 || computed == DType::complex64 ||
+                         computed == DType::complex128;
+    if (has_quick && !form.masked && !wanted.mend.empty()) {
         spec.quick = operation_of(wanted.quick);
-        spec.mend = wanted.mend.empty() ? operation : operation_of(wanted.mend);
+        spec.mend = operation_of(wanted.mend);
+    } else if (is_long && !form.masked && is_costly(expression)) {
+        spec.swift =
+            operation_of(has_quick ? in_types_of(wanted, computed, wanted.quick) : expression);
+        spec.takes_long = true;
     }
     if (!wanted.swift.empty() && !form.masked && computed == DType::float32) {
         spec.swift = operation_of(wanted.swift);

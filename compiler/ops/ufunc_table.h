@@ -78,9 +78,9 @@ struct UfuncRow {
     std::string_view swift_inverse = {}; // where a is a number and 1
     bool branches = true;                // `expression` has them on GPUs: a reason for such forms
     std::string_view of_small = {};      // of two-byte floats as they are, with the same bits
-    // Of floats on GPUs, for packs of elements in two steps: `quick` has no branches, and clears
-    // `quern_usual` where `mend` is to make the result, r, of what it left there, or where that is
-    // empty `expression`.
+    // Of floats on GPUs: `quick` has no branches, and clears `quern_usual` where `mend` is to make
+    // the result, r, of what it left there, or where that is empty `expression`. In quern::narrow it
+    // is for two-byte floats alone.
     std::string_view quick = {}, mend = {};
 };
 
@@ -150,7 +150,8 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::greater_equal, "greater_equal",comparisons,  "quern::ufunc::less_equal(b, a)",         Identity::none,     std::nullopt,
              "Is the first argument not below the second?"},
     UfuncRow{Ufunc::hypot,         "hypot",        floats2,      "quern::ufunc::hypot(a, b)",              Identity::zero,     Reduction::hypot,
-             "The hypotenuse of a right-angled triangle."},
+             "The hypotenuse of a right-angled triangle.", false, {}, {}, true, {},
+             "quern::narrow::quick_hypot(a, b, quern_usual)"},
     UfuncRow{Ufunc::arctan2,       "arctan2",      floats2,      "quern::ufunc::arctan2(a, b)",            Identity::none,     std::nullopt,
              "The angle of the point (x2, x1), in radians."},
     UfuncRow{Ufunc::logaddexp,     "logaddexp",    floats2,      "quern::ufunc::logaddexp(a, b)",          Identity::minus_infinity,Reduction::logaddexp,
@@ -204,24 +205,31 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::expm1,         "expm1",        functions1,   "quern::ufunc::expm1(a)",                 Identity::none,     std::nullopt,
              "exp(x) - 1, exact near 0."},
     UfuncRow{Ufunc::log,           "log",          functions1,   "quern::ufunc::log(a)",                   Identity::none,     std::nullopt,
-             "The natural logarithm.", false, "quern::swift::log(a, quern_usual)", {}, false},
+             "The natural logarithm.", false, "quern::swift::log(a, quern_usual)", {}, false, {},
+             "quern::narrow::quick_log(a, quern_usual)"},
     UfuncRow{Ufunc::log2,          "log2",         functions1,   "quern::ufunc::log2(a)",                  Identity::none,     std::nullopt,
-             "The logarithm to base 2."},
+             "The logarithm to base 2.", false, {}, {}, true, {},
+             "quern::narrow::quick_log2(a, quern_usual)"},
     UfuncRow{Ufunc::log10,         "log10",        functions1,   "quern::ufunc::log10(a)",                 Identity::none,     std::nullopt,
-             "The logarithm to base 10."},
+             "The logarithm to base 10.", false, {}, {}, true, {},
+             "quern::narrow::quick_log10(a, quern_usual)"},
     UfuncRow{Ufunc::log1p,         "log1p",        functions1,   "quern::ufunc::log1p(a)",                 Identity::none,     std::nullopt,
-             "log(1 + x), exact near 0."},
+             "log(1 + x), exact near 0.", false, {}, {}, true, {},
+             "quern::ufunc::quick_log1p(a, quern_usual)"},
     UfuncRow{Ufunc::sin,           "sin",          functions1,   "quern::ufunc::sin(a)",                   Identity::none,     std::nullopt,
-             "The sine of an angle in radians."},
+             "The sine of an angle in radians.", false, {}, {}, true, {},
+             "quern::narrow::quick_sin(a, quern_usual)"},
     UfuncRow{Ufunc::cos,           "cos",          functions1,   "quern::ufunc::cos(a)",                   Identity::none,     std::nullopt,
-             "The cosine of an angle in radians."},
+             "The cosine of an angle in radians.", false, {}, {}, true, {},
+             "quern::narrow::quick_cos(a, quern_usual)"},
     UfuncRow{Ufunc::tan,           "tan",          functions1,   "quern::ufunc::tan(a)",                   Identity::none,     std::nullopt,
-             "The tangent of an angle in radians."},
+             "The tangent of an angle in radians.", false, {}, {}, true, {},
+             "quern::ufunc::quick_tan(a, quern_usual)"},
     UfuncRow{Ufunc::arcsin,        "arcsin",       functions1,   "quern::ufunc::asin(a)",                  Identity::none,     std::nullopt,
              "The angle whose sine the argument is, in radians."},
     UfuncRow{Ufunc::arccos,        "arccos",       functions1,   "quern::ufunc::acos(a)",                  Identity::none,     std::nullopt,
              "The angle whose cosine the argument is, in radians."},
-    UfuncRow{Ufunc::arctan,        "arctan",       functions1,   "atan(a)",                                Identity::none,     std::nullopt,
+    UfuncRow{Ufunc::arctan,        "arctan",       functions1,   "quern::ufunc::atan(a)",                  Identity::none,     std::nullopt,
              "The angle whose tangent the argument is, in radians."},
     UfuncRow{Ufunc::sinh,          "sinh",         functions1,   "quern::ufunc::sinh(a)",                  Identity::none,     std::nullopt,
              "The hyperbolic sine."},
@@ -230,11 +238,14 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::tanh,          "tanh",         functions1,   "quern::ufunc::tanh(a)",                  Identity::none,     std::nullopt,
              "The hyperbolic tangent."},
     UfuncRow{Ufunc::arcsinh,       "arcsinh",      functions1,   "quern::ufunc::asinh(a)",                 Identity::none,     std::nullopt,
-             "The inverse of sinh."},
+             "The inverse of sinh.", false, {}, {}, true, {},
+             "quern::ufunc::quick_asinh(a, quern_usual)"},
     UfuncRow{Ufunc::arccosh,       "arccosh",      functions1,   "quern::ufunc::acosh(a)",                 Identity::none,     std::nullopt,
-             "The inverse of cosh."},
+             "The inverse of cosh.", false, {}, {}, true, {},
+             "quern::ufunc::quick_acosh(a, quern_usual)"},
     UfuncRow{Ufunc::arctanh,       "arctanh",      functions1,   "quern::ufunc::atanh(a)",                 Identity::none,     std::nullopt,
-             "The inverse of tanh."},
+             "The inverse of tanh.", false, {}, {}, true, {},
+             "quern::ufunc::quick_atanh(a, quern_usual)"},
     UfuncRow{Ufunc::degrees,       "degrees",      angles1,      "quern::ufunc::degrees(a)",               Identity::none,     std::nullopt,
              "Radians as degrees."},
     UfuncRow{Ufunc::radians,       "radians",      angles1,      "quern::ufunc::radians(a)",               Identity::none,     std::nullopt,

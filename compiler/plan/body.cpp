@@ -50,6 +50,7 @@ BodyNeeds needs_of(const ElementwiseSpec& spec) {
     needs.keep_axes = !spec.reduce_dims && facts.uses_ind;
     needs.one_element = facts.leaves_early || names_a_thread(facts.identifiers);
     needs.swift = spec.swift_steps >= least_swift_steps && spec.total;
+    needs.swift_of_many = spec.takes_long && spec.total;
     needs.in_place = in_order || std::ranges::any_of(spec.params, &Param::non_const);
     needs.costly = is_costly(spec.operation);
     needs.grain = in_order ? one_block : grain_of(spec);

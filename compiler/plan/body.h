@@ -12,8 +12,9 @@ struct BodyNeeds {
     bool keep_axes = false;   // reduce_dims=False: neither
     bool one_element = false; // one element a thread: the body leaves early, or names its thread
     bool swift = false;       // GPU: there is a form without branches, worth several steps a thread
-    bool in_place = false;    // elements are read and written where they are, one after the other
-    bool costly = false;      // it calls functions that take far longer than a load
+    bool swift_of_many = false; // only where a thread has several
+    bool in_place = false;      // elements are read and written where they are, one after the other
+    bool costly = false;        // it calls functions that take far longer than a load
     std::int64_t grain = 16384; // CPU: elements worth a block of their own
 };
 

@@ -284,7 +284,8 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         plan.shift = shift;
         const std::int64_t inner = nest.extent[nest.ndim - 1];
         plan.steps = plan.count / inner * ceil_div(inner + shift, lanes);
-        layout.swift = request.body.swift;
+        layout.swift =
+            request.body.swift || (request.body.swift_of_many && plan.steps >= 2 * swift_steps);
         std::int64_t turns =
             layout.swift ? std::clamp<std::int64_t>(plan.steps / swift_steps, 1, swift_turns) : 1;
         layout.pairs = turns > 1 && nest.ndim == 1 && held_bytes(request, layout) <= paired_bytes;

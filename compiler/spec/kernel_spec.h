@@ -56,6 +56,7 @@ struct ElementwiseSpec : KernelSpec {
     std::string swift_inverse;  // the same where the numbers that are divided are 1:
     std::string ones_condition; // where this holds
     int swift_steps = 0;        // operations that would have branches
+    bool takes_long = false;    // `swift` is worth it where there are several elements a thread
     // The operation in two steps, for a GPU's packs of elements: `quick`, without branches, and
     // where that clears `quern_usual` for one of them `mend`, which finds its results. "": one
     // step.

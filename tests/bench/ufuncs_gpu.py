@@ -1,5 +1,5 @@
 """Every loop of every ufunc of up to two inputs on a GPU, by the bytes that it must move, beside the copy rate; where
-it is below 0.93 of that CuPy's too, which tells what memory lets through. Prints a line of JSON for each.
+it is below 0.93 of that CuPy's and PyTorch's too, which tell what memory lets through. Prints a line of JSON for each.
 
 `python -m tests.bench.ufuncs_gpu "exp" "power"` runs the ufuncs whose names begin so.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tests.bench.array_gpu import wanted
@@ -22,11 +23,12 @@ SECTION = "ufuncs-gpu"
 BYTES = 1 << 28  # of the largest array
 PERIOD = 1 << 20  # elements, which are laid out again and again
 SHARE = 0.93
+IN_TORCH = {"power": "pow", "invert": "bitwise_not", "left_shift": "bitwise_left_shift"}
 UNIT = ("arcsin", "arccos", "arctanh")  # of numbers below 1
 
 
 def dtype_of(letter: str) -> np.dtype[Any]:
-    return np.dtype("bfloat16" if letter == "X" else letter)
+    return np.dtype(ml_dtypes.bfloat16 if letter == "X" else letter)
 
 
 def ufuncs() -> list[Any]:
@@ -57,6 +59,35 @@ def numbers(letter: str, place: int, below_one: bool) -> Any:
     return quern.tile(quern.asarray(x.astype(dtype)), BYTES // dtype.itemsize // PERIOD)
 
 
+def peers(name: str, inputs: list[Any], results: tuple[Any, ...]) -> dict[str, Any]:
+    """What runs the same loop over the same arrays, and what waits for it, where there is such."""
+    found: dict[str, Any] = {}
+    if have("cupy"):
+        import cupy
+
+        theirs = getattr(cupy, name, None)
+        given = [cupy.from_dlpack(array) for array in (*inputs, *results)]
+        if theirs is not None:
+            found["CuPy"] = (partial(theirs, *given), cupy.cuda.Device().synchronize)
+    if have("torch"):
+        import torch
+
+        theirs = getattr(torch, IN_TORCH.get(name, name), None)
+        if theirs is not None and len(results) == 1:
+            try:
+                given = [torch.from_dlpack(array) for array in (*inputs, *results)]
+                call = partial(theirs, *given[:-1], out=given[-1])
+                found["PyTorch"] = (call, torch.cuda.synchronize)
+            except (RuntimeError, BufferError):  # it lacks the dtype
+                pass
+    for peer, (call, _) in list(found.items()):
+        try:
+            call()
+        except (TypeError, RuntimeError):  # it has no such loop
+            del found[peer]
+    return found
+
+
 def row_of(ufunc: Any, loop: str, copy: Sample | None) -> Row:
     import quern
 
@@ -79,18 +110,9 @@ def row_of(ufunc: Any, loop: str, copy: Sample | None) -> Row:
         "copy",
         higher_is_better=True,
     )
-    if copy is not None and ours.median < SHARE * copy.median and have("cupy"):
-        import cupy
-
-        theirs = getattr(cupy, ufunc.__name__, None)
-        if theirs is not None:
-            given = [cupy.from_dlpack(array) for array in (*arrays, *results)]
-            call = partial(theirs, *given)
-            wait = cupy.cuda.Device().synchronize
-            try:
-                row.peers = {"CuPy": rate(call, wait, moved, calls=6, repeats=3)}
-            except TypeError as error:  # it has no such loop
-                row.note = str(error).splitlines()[0][:60]
+    if copy is not None and ours.median < SHARE * copy.median:
+        calls = peers(ufunc.__name__, arrays, results)
+        row.peers = {name: rate(*call, moved, calls=6, repeats=3) for name, call in calls.items()}
     return row
 
 

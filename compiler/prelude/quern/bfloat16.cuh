@@ -6,12 +6,12 @@
 
 namespace quern {
 __device__ inline unsigned short float_to_bfloat16(float value) { // to nearest, ties to even
-    unsigned int bits = __float_as_uint(value);
 #if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
-    unsigned short rounded; // an instruction of its own, but its NaN has neither sign nor payload
+    unsigned short rounded; // an instruction of its own; as that of halves it has one NaN
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
-    return value == value ? rounded : static_cast<unsigned short>((bits >> 16) | 0x0040u);
+    return rounded;
 #else
+    unsigned int bits = __float_as_uint(value);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<unsigned short>((bits >> 16) | 0x0040u);
     bits += 0x7fffu + ((bits >> 16) & 1u);
     return static_cast<unsigned short>(bits >> 16);

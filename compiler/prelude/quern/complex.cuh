@@ -2,6 +2,8 @@
 #pragma once
 #define QUERN_HAS_COMPLEX 1
 
+#include "quern/pairs.cuh"
+
 template <class T> struct complex;
 
 namespace quern {
@@ -118,7 +120,11 @@ QUERN_OF T abs(const complex<T>& z) { return hypot(z.real(), z.imag()); }
 QUERN_OF T arg(const complex<T>& z) { return atan2(z.imag(), z.real()); }
 QUERN_OF T norm(const complex<T>& z) { return z.real() * z.real() + z.imag() * z.imag(); }
 QUERN_OF complex<T> conj(const complex<T>& z) { return complex<T>(z.real(), -z.imag()); }
-QUERN_OF complex<T> polar(T radius, T angle = T()) { return complex<T>(radius * cos(angle), radius * sin(angle)); }
+QUERN_OF complex<T> polar(T radius, T angle = T()) {
+    T sine, cosine;
+    quern::sin_and_cos(angle, sine, cosine);
+    return complex<T>(radius * cosine, radius * sine);
+}
 QUERN_OF bool isnan(const complex<T>& z) { return isnan(z.real()) || isnan(z.imag()); }
 QUERN_OF bool isinf(const complex<T>& z) { return isinf(z.real()) || isinf(z.imag()); }
 QUERN_OF bool isfinite(const complex<T>& z) { return isfinite(z.real()) && isfinite(z.imag()); }
@@ -128,7 +134,9 @@ QUERN_OF T exp_limit() { return sizeof(T) == 4 ? T(88) : T(709); }
 // A number of this size times the rest, which grows with x, at an angle of y.
 QUERN_OF complex<T> turned(T x, T size, T rest, T y) {
     if (isinf(x) && !isfinite(y)) return x > 0 ? complex<T>(x, y - y) : complex<T>(T(0), copysign(T(0), y));
-    return complex<T>(size * cos(y) * rest, y == 0 ? y : size * sin(y) * rest);
+    T sine, cosine;
+    quern::sin_and_cos(y, sine, cosine);
+    return complex<T>(size * cosine * rest, y == 0 ? y : size * sine * rest);
 }
 QUERN_OF complex<T> exp(const complex<T>& z) {
     const bool far = z.real() > exp_limit<T>();
@@ -136,8 +144,11 @@ QUERN_OF complex<T> exp(const complex<T>& z) {
     return turned(z.real(), size, far ? size : T(1), z.imag());
 }
 QUERN_OF complex<T> log(const complex<T>& z) {
-    const T x = fabs(z.real()), y = fabs(z.imag()), angle = arg(z);
+    const T x = fabs(z.real()), y = fabs(z.imag()), angle = quern::angle(z.imag(), z.real());
     const T big = x > y ? x : y, small = x > y ? y : x;
+    bool usual = true;
+    const T found = quern::log_of_size(big, small, usual);
+    if (usual) return complex<T>(found, angle);
     if (big > T(0.5) && big < T(2)) // near the unit circle log(|z|) itself would cancel
         return complex<T>(T(0.5) * log1p((big - 1) * (big + 1) + small * small), angle);
     return complex<T>(log(hypot(x, y)), angle);
@@ -182,22 +193,32 @@ QUERN_OF complex<T> pow(const complex<T>& z, const complex<T>& w) {
 QUERN_OF complex<T> pow(const complex<T>& z, T w) { return pow(z, complex<T>(w)); }
 QUERN_OF complex<T> pow(T z, const complex<T>& w) { return pow(complex<T>(z), w); }
 QUERN_OF complex<T> pow(const complex<T>& z, int w) { return pow(z, complex<T>(T(w))); }
+// sinh(x) and cosh(x), of large x without a factor `rest`, which a sine may make good.
+QUERN_OF void sinh_and_cosh(T x, T& sine, T& cosine, T& rest) {
+    rest = T(1);
+    quern::sinh_and_cosh(x, sine, cosine);
+    if (fabs(x) > exp_limit<T>()) {
+        rest = exp(fabs(x) / 2);
+        cosine = rest / 2;
+        sine = copysign(cosine, x);
+    }
+}
 QUERN_OF complex<T> sinh(const complex<T>& z) {
     const T x = z.real(), y = z.imag();
-    const bool far = fabs(x) > exp_limit<T>();
-    const T root = exp(fabs(x) / 2), rest = far ? root : T(1);
-    const T s = far ? copysign(root / 2, x) : sinh(x), c = far ? root / 2 : cosh(x);
-    const T real = isfinite(y) ? s * cos(y) * rest : x == 0 ? x : isinf(x) ? fabs(x) : y - y;
-    return complex<T>(real, y == 0 ? y : c * sin(y) * rest);
+    T s, c, rest, sine, cosine;
+    sinh_and_cosh(x, s, c, rest);
+    quern::sin_and_cos(y, sine, cosine);
+    const T real = isfinite(y) ? s * cosine * rest : x == 0 ? x : isinf(x) ? fabs(x) : y - y;
+    return complex<T>(real, y == 0 ? y : c * sine * rest);
 }
 QUERN_OF complex<T> cosh(const complex<T>& z) {
     const T x = z.real(), y = z.imag();
-    const bool far = fabs(x) > exp_limit<T>();
-    const T root = exp(fabs(x) / 2), rest = far ? root : T(1);
-    const T s = far ? copysign(root / 2, x) : sinh(x), c = far ? root / 2 : cosh(x);
-    const T real = isinf(x) && !isfinite(y) ? fabs(x) : c * cos(y) * rest;
+    T s, c, rest, sine, cosine;
+    sinh_and_cosh(x, s, c, rest);
+    quern::sin_and_cos(y, sine, cosine);
+    const T real = isinf(x) && !isfinite(y) ? fabs(x) : c * cosine * rest;
     const T side = isnan(x) ? T(1) : copysign(T(1), x);
-    return complex<T>(real, y == 0 ? side * y : x == 0 && !isfinite(y) ? T(0) : s * sin(y) * rest);
+    return complex<T>(real, y == 0 ? side * y : x == 0 && !isfinite(y) ? T(0) : s * sine * rest);
 }
 QUERN_OF complex<T> sin(const complex<T>& z) {
     const complex<T> w = sinh(complex<T>(-z.imag(), z.real()));
@@ -210,8 +231,11 @@ QUERN_OF complex<T> tanh(const complex<T>& z) {
     if (isinf(x)) return complex<T>(copysign(T(1), x), copysign(T(0), isfinite(y) && fabs(y) > 1 ? sin(y) * cos(y) : y));
     if (!isfinite(y)) return complex<T>(x == 0 ? x : y - y, y - y);
     if (fabs(x) > T(20)) return complex<T>(copysign(T(1), x), 4 * sin(y) * cos(y) * exp(-2 * fabs(x)));
-    const T t = tan(y), beta = 1 + t * t, s = sinh(x), rho = sqrt(1 + s * s), scale = 1 + beta * s * s;
-    return complex<T>(beta * rho * s / scale, t / scale);
+    T s, c, sine, cosine; // |cosh(z)|^2 is sinh(x)^2 + cos(y)^2
+    quern::sinh_and_cosh(x, s, c);
+    quern::sin_and_cos(y, sine, cosine);
+    const T below = s * s + cosine * cosine;
+    return complex<T>(quern::near::quotient(s * c, below), quern::near::quotient(sine * cosine, below));
 }
 QUERN_OF complex<T> tan(const complex<T>& z) {
     const complex<T> w = tanh(complex<T>(-z.imag(), z.real()));

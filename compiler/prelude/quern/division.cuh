@@ -37,16 +37,7 @@ template <class T> struct OfFloats {
 #else
 // GPUs have no division either. The whole number nearest to a quotient that is roughly known leaves what one fused step has
 // exactly, as long as it is small: so much less than 2^mantissa that it is the nearest one, or beside it where that is halfway.
-__device__ inline double rough_inverse(double x) { // 38 bits
-    double r;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
-    return ::fma(r, ::fma(-x, r, 1.0), r);
-}
-__device__ inline float rough_inverse(float x) { // 22 bits
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+using near::rough_inverse;
 template <class T> struct Ends; // of quotients that are small, and of divisors by their bits, from where their inverses are numbers
 template <> struct Ends<double> {
     static constexpr double small = 0x1p35;

@@ -38,6 +38,42 @@ __device__ inline float inverse(float x) {
     return ::fma(near, ::fma(-x, near, 1.0f), near);
 }
 #endif
+// Of numbers that are neither very large nor very small, at most 1 unit off: the root, of 0 too, and a quotient. GPUs have
+// neither, and one of 20 bits is soon mended.
+#ifdef __QUERN_HOST__
+template <class T> __device__ inline T root(T x) { return ::sqrt(x); }
+template <class T> __device__ inline T quotient(T a, T b) { return a / b; }
+template <class T> __device__ inline T rough_inverse(T x) { return T(1) / x; }
+#else
+__device__ inline double rough_inverse(double x) { // 38 bits
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return ::fma(r, ::fma(-x, r, 1.0), r);
+}
+__device__ inline float rough_inverse(float x) { // 22 bits
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+template <class T> __device__ inline T quotient(T a, T b) {
+    const T inverse = rough_inverse(b), near = a * inverse;
+    return ::fma(::fma(-near, b, a), inverse, near);
+}
+__device__ inline double rough_inverse_root(double x) { // 38 bits
+    double r;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return ::fma(r, ::fma(-0.5 * x * r, r, 0.5), r);
+}
+__device__ inline float rough_inverse_root(float x) { // 22
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+template <class T> __device__ inline T root(T x) {
+    const T inverse = rough_inverse_root(x), near = x * inverse;
+    return x == T(0) ? x : ::fma(::fma(-near, near, x), T(0.5) * inverse, near);
+}
+#endif
 // The whole number nearest to a small x, as the number and as an integer: added to this the fraction falls off.
 template <class T> struct Whole {
     typename Bits<T>::Int integer;
@@ -111,38 +147,55 @@ template <class T> __device__ inline T exp(T x) {
     const ExpParts<T> parts(x);
     return scaled(T(1) + parts.head, parts.power);
 }
-template <class T> __device__ inline T expm1(T x) {
-    const T low = x < T(-50) ? T(-50) : x; // -1 from there on
-    const ExpParts<T> parts(low > ExpRange<T>::most ? ExpRange<T>::most : low);
+template <class T> __device__ inline T expm1_of(const ExpParts<T>& parts) { // of x from -50 to where e^x is infinite
     const T head = parts.r + ::fma(parts.r * parts.r, exp_tail(parts.r), parts.lost);
     const T half = two_to<T>(parts.power - 1), sum = ::fma(half, head, half - T(0.5)) * T(2);
-    return ::copysign(parts.power == 0 ? head : sum, x);
+    return parts.power == 0 ? head : sum;
+}
+template <class T> __device__ inline T expm1(T x) {
+    const T low = x < T(-50) ? T(-50) : x; // -1 from there on
+    return ::copysign(expm1_of(ExpParts<T>(low > ExpRange<T>::most ? ExpRange<T>::most : low)), x);
 }
 template <class T> __device__ inline T cosh(T x) {
     const ExpParts<T> parts(::fabs(x));
     const T half = scaled(T(1) + parts.head, parts.power - 1); // of e^|x|
     return half + T(0.25) / half;
 }
+// Of x >= 0, where e^x is a number: of sums both sides, by those of r, so that near 0 nothing cancels.
+struct HyperbolicParts {
+    double r, odd, even, by_sine, by_cosine; // sinh(r) = r + odd, cosh(r) = 1 + even
+    __device__ explicit HyperbolicParts(double x) {
+        const ExpParts<double> parts(x);
+        const double c[] = {
+            0.16666666666666677, 0.008333333333321351, 0.00019841269886915726, 2.7557243340276155e-06, 2.5109363382188532e-08};
+        const double d[] = {
+            0.5000000000000013, 0.04166666666651086, 0.001388888894824368, 2.480148863058109e-05, 2.763176318667368e-07};
+        r = parts.r;
+        const double z = r * r, up = two_to<double>(parts.power - 1);
+        const double down = two_to<double>(-1 - (parts.power > 500 ? 500 : parts.power));
+        odd = ::fma(z * r, polynomial(z, c), parts.lost);
+        even = z * polynomial(z, d);
+        by_sine = up + down;
+        by_cosine = up - down;
+    }
+    __device__ double sine() const { return ::fma(by_sine, r, by_cosine) + ::fma(by_cosine, even, by_sine * odd); }
+    __device__ double cosine() const { return by_sine + ::fma(by_sine, even, by_cosine * (r + odd)); }
+};
 QUERN_SELDOM(sinh, double, ::sinh(x))
-__device__ inline double sinh(double x) { // of sums both sides, by those of r: near 0 nothing cancels
+__device__ inline double sinh(double x) {
     const double size = ::fabs(x);
-    const ExpParts<double> parts(size);
-    const double r = parts.r, z = r * r;
-    const double c[] = {
-        0.16666666666666677, 0.008333333333321351, 0.00019841269886915726, 2.7557243340276155e-06, 2.5109363382188532e-08};
-    const double d[] = {
-        0.5000000000000013, 0.04166666666651086, 0.001388888894824368, 2.480148863058109e-05, 2.763176318667368e-07};
-    const double up = two_to<double>(parts.power - 1), down = two_to<double>(-1 - (parts.power > 500 ? 500 : parts.power));
-    const double by_sine = up + down, by_cosine = up - down, small = ::fma(z * r, polynomial(z, c), parts.lost);
-    const double sum = ::fma(by_sine, r, by_cosine) + ::fma(by_cosine, z * polynomial(z, d), by_sine * small);
-    return seldom_sinh(::copysign(sum, x), x, !(size < 709.0));
+    return seldom_sinh(::copysign(HyperbolicParts(size).sine(), x), x, !(size < 709.0));
+}
+__device__ inline float sinh_near_0(float x) { // up to 1
+    const float kept = x < 1.0f ? x : 0.0f, z = kept * kept;
+    const float c[] = {0.166666666f, 0.00833333968f, 0.00019838102f, 2.80628026e-6f};
+    return ::fma(z * kept, polynomial(z, c), kept);
 }
 __device__ inline float sinh(float x) { // near 0 by its own series, else (e^|x| - e^-|x|) / 2
-    const float size = ::fabs(x), kept = size < 1.0f ? size : 0.0f, z = kept * kept;
-    const float c[] = {0.166666666f, 0.00833333968f, 0.00019838102f, 2.80628026e-6f};
+    const float size = ::fabs(x);
     const ExpParts<float> parts(size);
-    const float half = scaled(1.0f + parts.head, parts.power - 1);
-    return ::copysign(size < 1.0f ? ::fma(z * kept, polynomial(z, c), kept) : half - 0.25f / half, x);
+    const float half = ::fma(2.0f, parts.head, 2.0f) * two_to<float>(parts.power - 2);
+    return ::copysign(size < 1.0f ? sinh_near_0(size) : half - 0.25f * rough_inverse(half), x);
 }
 template <class T> __device__ inline T tanh(T x) { // (e^2x - 1) / (e^2x + 1)
     const T size = ::fabs(x), kept = size > T(20) ? T(20) : size; // 1 from there on
@@ -234,7 +287,7 @@ template <> struct Quarter<float> { static constexpr float value = 1.57079637f, 
 template <class T> __device__ inline T asin(T x) {
     const T size = ::fabs(x);
     const bool wide = size > T(0.5);
-    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? ::sqrt(z) : size;
+    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? root(z) : size;
     const T tail = s * z * asin_tail(z);
     const T eighth = T(0.5) * Quarter<T>::value, far = eighth - ((T(2) * tail - Quarter<T>::rest) - (eighth - T(2) * s));
     return ::copysign(wide ? far : s + tail, x);
@@ -242,7 +295,7 @@ template <class T> __device__ inline T asin(T x) {
 template <class T> __device__ inline T acos(T x) {
     const T size = ::fabs(x);
     const bool wide = size > T(0.5);
-    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? ::sqrt(z) : x;
+    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? root(z) : x;
     const T tail = s * z * asin_tail(z);
     const T middle = Quarter<T>::value - (s + (tail - Quarter<T>::rest)), above = T(2) * (s + tail);
     const T below = T(2) * (Quarter<T>::value - (s + (tail - Quarter<T>::rest)));
@@ -266,12 +319,21 @@ __device__ inline float atan_tail(float z) {
         0.06318197399377823f, -0.0366700179874897f, 0.01399631705135107f, -0.002508534351363778f};
     return polynomial(z, c);
 }
+#ifndef __QUERN_HOST__
+__device__ inline double atan(double x) {
+    const double size = ::fabs(x), kept = size > 0x1p100 ? 0x1p100 : size; // far enough for a quarter of a turn
+    const bool steep = size > 1.0;
+    const double q = steep ? quotient(1.0, kept) : size, z = q * q, flat = ::fma(q * z, atan_tail(z), q);
+    return ::copysign(steep ? Quarter<double>::value - (flat - Quarter<double>::rest) : flat, x);
+}
+#endif
 template <class T> __device__ inline T atan2(T y, T x) {
     const T up = ::fabs(y), along = ::fabs(x);
     const bool steep = up > along;
     const T far = steep ? up : along, close = steep ? along : up;
     const T same = far == T(0) ? T(0) : T(1); // both 0, or both infinite
-    const T q = close == far ? same : close / far;
+    const bool sized = (far > T(0x1p-100)) & (far < T(0x1p100));
+    const T q = close == far ? same : sized ? quotient(close, far) : close / far;
     const T z = q * q, flat = ::fma(q * z, atan_tail(z), q);
     const T turned = Quarter<T>::value - (flat - Quarter<T>::rest), first = steep ? turned : flat;
     const T behind = T(2) * Quarter<T>::value - (first - T(2) * Quarter<T>::rest);

@@ -111,5 +111,17 @@ template <> struct PartOf<float> {
     }
 };
 
+// (log(1 + r) - r) / r^2 for the r of PartOf.
+__device__ inline double log_terms(double r) {
+    const double c[] = {
+        -0.5, 0.3333333333333257, -0.2499999999995281, 0.2000000000698616, -0.16666666868565003, 0.14285694219268175,
+        -0.12499691373791025, 0.11134031041152247, -0.10160990245990995};
+    return polynomial(r, c);
+}
+__device__ inline float log_terms(float r) {
+    const float c[] = {-0.49999994f, 0.333332449f, -0.250215113f, 0.201369494f};
+    return polynomial(r, c);
+}
+
 } // namespace near
 } // namespace quern

@@ -1,10 +1,23 @@
-// Logarithms of sums of powers for floats on GPUs, by as many terms in double as a float needs.
+// Logarithms of sums of two powers on GPUs; those of floats by as many terms in double as a float needs.
 #pragma once
-#include "quern/near_powers.cuh"
+#include "quern/near_logs_gpu.cuh"
 
 namespace quern {
 namespace near {
 
+// Where they are normal numbers.
+template <class T> __device__ inline T normal_exp2_of(const Whole<T>& whole, T part) {
+    return Bits<T>::value(Bits<T>::of(part) + (whole.integer << Bits<T>::mantissa));
+}
+template <class T> __device__ inline T normal_exp(T x) {
+    const Whole<T> whole(x * ExpRange<T>::turns);
+    const T r = ::fma(-whole.value, ExpRange<T>::rest, ::fma(-whole.value, ExpRange<T>::ln2, x));
+    return normal_exp2_of(whole, ::fma(r * r, exp_tail(r), r) + T(1));
+}
+template <class T> __device__ inline T normal_exp2(T x) {
+    const Whole<T> whole(x);
+    return normal_exp2_of(whole, exp2_of_part(x - whole.value));
+}
 // log2(1 + 2^-t), t >= 0, to 34 places.
 __device__ inline double log2_of_one_and_power(double t) {
     const double kept = t < 1000 ? -t : -1000;
@@ -22,19 +35,37 @@ __device__ inline double log2_of_one_and_power(double t) {
     return parts.power + log2_of_part(parts.index) + ::fma(parts.r, polynomial(parts.r, c), lost * Binary<double>::turns);
 }
 // log(e^a + e^b), and of powers of 2. Where the parts cancel little of that is left, of NaN and infinities nothing.
-struct SumOfPowers {
-    double value;
-    bool usual;
-    __device__ SumOfPowers(float a, float b, double turns, double unit) {
-        const double apart = ::fabs(static_cast<double>(a) - static_cast<double>(b)), top = a > b ? a : b;
-        value = ::fma(unit, log2_of_one_and_power(apart * turns), top);
-        usual = (::fabs(value) >= ::fabs(top) * 0x1p-8) & (apart == apart);
-    }
-};
-__device__ inline SumOfPowers sum_of_powers_of_e(float a, float b) {
-    return SumOfPowers(a, b, Binary<double>::turns, Binary<double>::ln2);
+__device__ inline float sum_of_powers(float a, float b, double turns, double unit, bool& usual) {
+    const double apart = ::fabs(static_cast<double>(a) - static_cast<double>(b)), top = a > b ? a : b;
+    const double value = ::fma(unit, log2_of_one_and_power(apart * turns), top);
+    usual = usual & (::fabs(value) >= ::fabs(top) * 0x1p-8) & (apart == apart);
+    return static_cast<float>(value);
 }
-__device__ inline SumOfPowers sum_of_powers_of_2(float a, float b) { return SumOfPowers(a, b, 1.0, 1.0); }
+// In float from 1/2 on.
+__device__ inline float sum_of_powers_of_e(float a, float b, bool& usual) {
+    const float apart = ::fabs(a - b), small = apart < 87.0f ? normal_exp(-apart) : 0.0f;
+    const float sum = LogOfSum<float>::of_one_and(small, 0.0f).beside(a > b ? a : b);
+    if (::fabs(sum) >= 0.5f) return sum;
+    return sum_of_powers(a, b, Binary<double>::turns, Binary<double>::ln2, usual);
+}
+__device__ inline float sum_of_powers_of_2(float a, float b, bool& usual) {
+    const float apart = ::fabs(a - b), small = apart < 126.0f ? normal_exp2(-apart) : 0.0f;
+    const float sum = LogOfSum<float>::of_one_and(small, 0.0f).twos_beside(a > b ? a : b);
+    if (::fabs(sum) >= 0.5f) return sum;
+    return sum_of_powers(a, b, 1.0, 1.0, usual);
+}
+
+// Of doubles, as log(1 + e^-apart) beside the larger one; not where that power is a subnormal number.
+__device__ inline double sum_of_powers_of_e(double a, double b, bool& usual) {
+    const double apart = ::fabs(a - b), top = a > b ? a : b;
+    usual = usual & ((apart < 708.0) | (apart > 746.0));
+    return top + LogOfSum<double>::of_one_and(apart < 708.0 ? normal_exp(-apart) : 0.0, 0.0).value();
+}
+__device__ inline double sum_of_powers_of_2(double a, double b, bool& usual) {
+    const double apart = ::fabs(a - b), top = a > b ? a : b;
+    usual = usual & ((apart < 1022.0) | (apart > 1076.0));
+    return top + LogOfSum<double>::of_one_and(apart < 1022.0 ? normal_exp2(-apart) : 0.0, 0.0).in_twos();
+}
 
 } // namespace near
 } // namespace quern

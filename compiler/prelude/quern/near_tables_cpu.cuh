@@ -44,17 +44,6 @@ template <> struct TwosLog<float> {
     static constexpr float value = 0.693145752f, rest = 1.42860677e-06f, tens = 0.30103302f, tens_rest = -3.02435546e-06f,
                            ten = 0.434294492f, ten_rest = -1.010305e-08f;
 };
-// (log(1 + r) - r) / r^2 for the r of PartOf.
-__device__ inline double log_terms(double r) {
-    const double c[] = {
-        -0.5, 0.3333333333333257, -0.2499999999995281, 0.2000000000698616, -0.16666666868565003, 0.14285694219268175,
-        -0.12499691373791025, 0.11134031041152247, -0.10160990245990995};
-    return polynomial(r, c);
-}
-__device__ inline float log_terms(float r) {
-    const float c[] = {-0.49999994f, 0.333332449f, -0.250215113f, 0.201369494f};
-    return polynomial(r, c);
-}
 // log(part * (1 + rest) * 2^more)
 template <class T> __device__ inline T log_of(const PartOf<T>& part, T rest, T more) {
     const T power = part.power + more, r = part.r;

@@ -84,22 +84,46 @@ template <class T> __device__ inline T cos(T x) {
     const TurnParts<T> parts(x);
     return seldom_cos(turned(parts.quarter & 1 ? parts.sine : parts.cosine, parts.quarter + 1), x, is_many_turns(x));
 }
-template <class T> __device__ inline T tan(T x) {
+template <class T> __device__ inline T tan_of(T x) { // of not many turns
     const TurnParts<T> parts(x);
     const bool odd = parts.quarter & 1;
     const T above = odd ? -parts.cosine : parts.sine, above_rest = odd ? -parts.cosine_rest : parts.sine_rest;
     const T below = odd ? parts.sine : parts.cosine, below_rest = odd ? parts.sine_rest : parts.cosine_rest;
-    const T inverse = T(1) / below, near = above * inverse;
+    const T inverse = rough_inverse(below), near = above * inverse;
     const T left = ::fma(-near, below, above) + (above_rest - near * below_rest);
-    return seldom_tan(x == T(0) ? x : ::fma(left, inverse, near), x, is_many_turns(x));
+    return x == T(0) ? x : ::fma(left, inverse, near);
 }
-__device__ inline float tan(float x) {
+__device__ inline float tan_of(float x) {
     const TurnRest<float> rest(x);
     const float z = rest.r * rest.r;
     const float c[] = {0.33333352f, 0.13332605f, 0.054066136f, 0.021251831f, 0.010910679f, -1.2428252e-06f, 0.0044192960f};
     const float y = rest.r + ::fma(z * rest.r, polynomial(z, c), ::fma(z, rest.lost, rest.lost));
-    return seldom_tan(x == 0.0f ? x : rest.quarter & 1 ? -inverse(y) : y, x, is_many_turns(x));
+    return x == 0.0f ? x : rest.quarter & 1 ? -inverse(y) : y;
 }
+#ifndef __QUERN_HOST__
+__device__ inline double tan_of(double x) { // as above, of a rest that is rounded once: 1.8 units at most
+    const Whole<double> whole(x * Turn<double>::quarters);
+    const double start = ::fma(-whole.value, Quarter<double>::value, x), r = ::fma(-whole.value, Quarter<double>::rest, start);
+    const double z = r * r, half = 0.5 * z, top = 1.0 - half;
+    const double sine_small = ::fma(z * r, sine_tail(z), -whole.value * Turn<double>::last);
+    const double cosine_small = ::fma(z * z, cosine_tail(z), (1.0 - top) - half);
+    const double sine = r + sine_small, sine_rest = sine_small - (sine - r);
+    const double cosine = top + cosine_small, cosine_rest = cosine_small - (cosine - top);
+    const bool odd = whole.integer & 1;
+    const double above = odd ? -cosine : sine, above_rest = odd ? -cosine_rest : sine_rest;
+    const double below = odd ? sine : cosine, below_rest = odd ? sine_rest : cosine_rest;
+    const double inverse = rough_inverse(below), near = above * inverse;
+    const double left = ::fma(-near, below, above) + ::fma(-near, below_rest, above_rest);
+    return x == 0.0 ? x : ::fma(left, inverse, near);
+}
+#endif
+template <class T> __device__ inline T tan(T x) { return seldom_tan(tan_of(x), x, is_many_turns(x)); }
+#ifndef __QUERN_HOST__
+template <class T> __device__ inline T quick_tan(T x, bool& usual) { // of packs
+    usual = usual & !is_many_turns(x);
+    return tan_of(x);
+}
+#endif
 
 } // namespace near
 } // namespace quern

@@ -3,12 +3,13 @@
 #pragma once
 #include "quern/ufunc_plain.cuh"
 #include "quern/division.cuh"
-#include "quern/near_logs.cuh"
 #include "quern/near_turns.cuh"
 #include "quern/near_powers.cuh"
 #ifdef __QUERN_HOST__
+#include "quern/near_logs_cpu.cuh"
 #include "quern/near_roots_cpu.cuh"
 #else
+#include "quern/near_logs_gpu.cuh"
 #include "quern/near_sums_gpu.cuh"
 #endif
 
@@ -60,7 +61,7 @@ template <class T> struct Division {
 // to a float and back beside 1.5 * 2^23, whose last bits are an integer's.
 __device__ inline float near_float(int a) { return __int_as_float(a + 0x4b400000) - 12582912.0f; }
 __device__ inline int short_quotient(int a, int b) { // floored; b is not 0
-    const float inverse = division::rough_inverse(near_float(b));
+    const float inverse = near::rough_inverse(near_float(b));
     return __float_as_int(__fadd_rd(::fma(near_float(a), inverse, 0.5f * ::fabs(inverse)), 12582912.0f)) - 0x4b400000;
 }
 // What cutting leaves, with the sign of a, from what flooring does.
@@ -104,14 +105,17 @@ template <class T> __device__ inline T right_shift(T a, T b) {
     if (Integer<T>::is_signed) return static_cast<T>(a >> (by < last ? by : last));
     return by <= last ? static_cast<T>(a >> by) : T(0);
 }
+template <bool wide> struct Unsigned { typedef unsigned int type; }; // what integers are computed in
+template <> struct Unsigned<true> { typedef unsigned long long type; };
 template <class T> struct Power { // wraps; a negative power is the inverse, cut
     static __device__ T of(T a, T b) {
         if (Integer<T>::is_signed && (b >> (8 * sizeof(T) - 1)) != 0) {
             if (a == T(1)) return a;
             return a == T(-1) ? (b & 1 ? a : T(1)) : T(0);
         }
-        unsigned long long result = 1, factor = static_cast<unsigned long long>(a), left = static_cast<unsigned long long>(b);
-        for (; left != 0; left >>= 1) {
+        typedef typename Unsigned<(sizeof(T) > 4)>::type U;
+        U result = 1, factor = static_cast<U>(a);
+        for (U left = static_cast<U>(b); left != 0; left >>= 1) {
             if (left & 1) result *= factor;
             factor *= factor;
         }
@@ -121,22 +125,35 @@ template <class T> struct Power { // wraps; a negative power is the inverse, cut
 template <> struct Power<float> : near::PowerOf<float> {};
 template <> struct Power<double> : near::PowerOf<double> {};
 template <class T> __device__ inline T power(T a, T b) { return Power<T>::of(a, b); }
-template <class U> __device__ inline U euclid(U a, U b) {
+template <class T, class U> struct Steps { // of unsigned numbers of that type, b not 0
+    static __device__ U quotient(U a, U b) { return a / b; }
+    static __device__ U left(U a, U b) { return a % b; }
+};
+#ifndef __QUERN_HOST__
+#define QUERN_SHORT_STEPS(T)                                                                                               \
+    template <> struct Steps<T, unsigned int> {                                                                            \
+        static __device__ unsigned int quotient(unsigned int a, unsigned int b) { return short_quotient(a, b); }            \
+        static __device__ unsigned int left(unsigned int a, unsigned int b) { return a - short_quotient(a, b) * b; }        \
+    };
+QUERN_SHORT_STEPS(signed char) QUERN_SHORT_STEPS(unsigned char) QUERN_SHORT_STEPS(short) QUERN_SHORT_STEPS(unsigned short)
+#undef QUERN_SHORT_STEPS
+#endif
+template <class T, class U> __device__ inline U common_divisor(U a, U b) {
     while (b != 0) {
-        const U left = a % b;
+        const U left = Steps<T, U>::left(a, b);
         a = b;
         b = left;
     }
     return a;
 }
-template <class T> __device__ inline unsigned long long common_divisor(T a, T b) {
-    const unsigned long long x = magnitude(a), y = magnitude(b);
-    return sizeof(T) > 4 ? euclid(x, y) : euclid(static_cast<unsigned int>(x), static_cast<unsigned int>(y));
+template <class T> __device__ inline T gcd(T a, T b) {
+    typedef typename Unsigned<(sizeof(T) > 4)>::type U;
+    return static_cast<T>(common_divisor<T>(static_cast<U>(magnitude(a)), static_cast<U>(magnitude(b))));
 }
-template <class T> __device__ inline T gcd(T a, T b) { return static_cast<T>(common_divisor(a, b)); }
 template <class T> __device__ inline T lcm(T a, T b) {
-    const unsigned long long x = magnitude(a), y = magnitude(b), divisor = common_divisor(a, b);
-    return static_cast<T>(divisor == 0 ? 0 : x / divisor * y);
+    typedef typename Unsigned<(sizeof(T) > 4)>::type U;
+    const U x = static_cast<U>(magnitude(a)), y = static_cast<U>(magnitude(b)), divisor = common_divisor<T>(x, y);
+    return static_cast<T>(divisor == 0 ? U(0) : Steps<T, U>::quotient(x, divisor) * y);
 }
 template <class T> __device__ inline unsigned char bitwise_count(T a) {
     return static_cast<unsigned char>(sizeof(T) > 4 ? __popcll(magnitude(a)) : __popc(static_cast<unsigned int>(magnitude(a))));
@@ -169,44 +186,36 @@ template <class F> __device__ inline F spacing(F a) { return QUERN_BITS::spacing
 template <class F> __device__ inline F nextafter(F a, F b) { return QUERN_BITS::nextafter(a, b); }
 #undef QUERN_BITS
 
-__device__ inline double logaddexp(double a, double b) {
+__device__ inline double any_logaddexp(double a, double b) {
     const double apart = ::fabs(a - b), top = a > b ? a : b;
     const double sum = top + ::log1p(::exp(-apart)), same = a + 0.693147180559945309417232121458176568;
     return a == b ? same : apart != apart ? apart : sum; // equal: infinities too
 }
-__device__ inline double logaddexp2(double a, double b) {
+__device__ inline double any_logaddexp2(double a, double b) {
     const double apart = ::fabs(a - b), top = a > b ? a : b, turn = 1.442695040888963407359924681001892137;
     const double sum = top + turn * ::log1p(::exp2(-apart));
     return a == b ? a + 1 : apart != apart ? apart : sum;
 }
-// Near 0 the parts cancel: in float little would be left.
-__device__ inline float wide_logaddexp(float a, float b) { return static_cast<float>(logaddexp(static_cast<double>(a), static_cast<double>(b))); }
-__device__ inline float wide_logaddexp2(float a, float b) { return static_cast<float>(logaddexp2(static_cast<double>(a), static_cast<double>(b))); }
+// In double: near 0 the parts cancel, and in float little would be left.
 #ifdef __QUERN_HOST__
-__device__ inline float logaddexp(float a, float b) { return wide_logaddexp(a, b); }
-__device__ inline float logaddexp2(float a, float b) { return wide_logaddexp2(a, b); }
+#define QUERN_SUM_OF_POWERS(name, quick)                                    \
+    template <class T> __device__ inline T name(T a, T b) {                 \
+        return static_cast<T>(any_##name(static_cast<double>(a), static_cast<double>(b))); \
+    }
 #else
-__device__ inline float quick(const near::SumOfPowers& sum, bool& usual) {
-    usual = usual & sum.usual;
-    return static_cast<float>(sum.value);
-}
-__device__ inline float quick_logaddexp(float a, float b, bool& usual) { return quick(near::sum_of_powers_of_e(a, b), usual); }
-__device__ inline float quick_logaddexp2(float a, float b, bool& usual) { return quick(near::sum_of_powers_of_2(a, b), usual); }
-__device__ inline double quick_logaddexp(double a, double b, bool&) { return logaddexp(a, b); }
-__device__ inline double quick_logaddexp2(double a, double b, bool&) { return logaddexp2(a, b); }
-__device__ inline float logaddexp(float a, float b) {
-    bool usual = true;
-    const float found = quick_logaddexp(a, b, usual);
-    if (usual) return found;
-    return wide_logaddexp(a, b);
-}
-__device__ inline float logaddexp2(float a, float b) {
-    bool usual = true;
-    const float found = quick_logaddexp2(a, b, usual);
-    if (usual) return found;
-    return wide_logaddexp2(a, b);
-}
+#define QUERN_SUM_OF_POWERS(name, quick)                                                                    \
+    template <class T> __device__ inline T quick_##name(T a, T b, bool& usual) { return quick(a, b, usual); } \
+    template <class T> __device__ inline T name(T a, T b) {                                                 \
+        bool usual = true;                                                                                  \
+        const T found = quick(a, b, usual);                                                                 \
+        if (usual) return found;                                                                            \
+        return static_cast<T>(any_##name(static_cast<double>(a), static_cast<double>(b)));                  \
+    }
+using near::quick_asinh; using near::quick_acosh; using near::quick_atanh; using near::quick_tan; using near::quick_log1p;
 #endif
+QUERN_SUM_OF_POWERS(logaddexp, near::sum_of_powers_of_e)
+QUERN_SUM_OF_POWERS(logaddexp2, near::sum_of_powers_of_2)
+#undef QUERN_SUM_OF_POWERS
 
 // Within 2 units in the last place: near.cuh's where the toolchain's own is off by more. CUDA's is in some of them, the
 // vector library of the CPU in others.
@@ -220,12 +229,16 @@ QUERN_NEAR(asinh) QUERN_NEAR(acosh) QUERN_NEAR(atanh) QUERN_NEAR(cbrt) QUERN_NEA
 #undef QUERN_NEAR
 QUERN_IN_FLOAT(sinh, sinh) QUERN_IN_DOUBLE(sinh, quern::near::sinh)
 QUERN_IN_FLOAT(log2, quern::near::log2) QUERN_IN_DOUBLE(log2, log2) QUERN_IN_FLOAT(log1p, log1p) QUERN_IN_DOUBLE(log1p, log1p)
+QUERN_IN_FLOAT(atan, atan) QUERN_IN_DOUBLE(atan, atan)
 template <class T> __device__ inline T arctan2(T a, T b) { return near::atan2(a, b); }
 #else
 QUERN_IN_FLOAT(cosh, quern::near::cosh) QUERN_IN_FLOAT(sinh, quern::near::sinh) QUERN_IN_FLOAT(tan, quern::near::tan)
 QUERN_IN_FLOAT(asinh, quern::near::asinh) QUERN_IN_FLOAT(acosh, quern::near::acosh) QUERN_IN_FLOAT(atanh, quern::near::atanh)
-QUERN_IN_DOUBLE(cosh, cosh) QUERN_IN_DOUBLE(sinh, sinh) QUERN_IN_DOUBLE(tan, quern::near::tan)
+QUERN_IN_DOUBLE(cosh, cosh) QUERN_IN_DOUBLE(sinh, quern::near::sinh) QUERN_IN_DOUBLE(tan, quern::near::tan)
 QUERN_IN_DOUBLE(asinh, quern::near::asinh) QUERN_IN_DOUBLE(acosh, quern::near::acosh) QUERN_IN_DOUBLE(atanh, quern::near::atanh)
+QUERN_IN_FLOAT(asin, asin) QUERN_IN_FLOAT(acos, acos) QUERN_IN_FLOAT(atan, atan) QUERN_IN_FLOAT(log1p, quern::near::log1p)
+QUERN_IN_DOUBLE(asin, quern::near::asin) QUERN_IN_DOUBLE(acos, quern::near::acos) QUERN_IN_DOUBLE(atan, quern::near::atan)
+QUERN_IN_DOUBLE(log1p, quern::near::log1p)
 __device__ inline float arctan2(float a, float b) { return near::atan2(a, b); }
 __device__ inline double arctan2(double a, double b) { return ::atan2(a, b); }
 #endif
@@ -309,15 +322,22 @@ QUERN_OF complex<T> exp2(QUERN_Z a) {
     const T size = ::exp2(far ? a.real() / 2 : a.real());
     return turned(a.real(), size, far ? size : T(1), a.imag() * T(0.69314718055994530942));
 }
-QUERN_OF complex<T> expm1(QUERN_Z a) {
-    const T half = ::sin(a.imag() / 2);
-    return complex<T>(::expm1(a.real()) * ::cos(a.imag()) - 2 * half * half, ::exp(a.real()) * ::sin(a.imag()));
+QUERN_OF complex<T> expm1(QUERN_Z a) { // cos(y) = 1 - 2 sin(y/2)^2
+    const T x = a.real(), most = near::ExpRange<T>::most;
+    const near::ExpParts<T> parts(x > most ? most : x);
+    const T size = near::scaled(T(1) + parts.head, parts.power);
+    const T less = ::copysign(x < T(-50) ? T(-1) : near::expm1_of(parts), x);
+    T sine, cosine;
+    sin_and_cos(a.imag() / 2, sine, cosine);
+    const T twice = 2 * sine * sine;
+    return complex<T>(less * (1 - twice) - twice, size * (2 * sine * cosine));
 }
 QUERN_OF complex<T> log1p(QUERN_Z a) { return complex<T>(::log(hypot(a.real() + 1, a.imag())), ::atan2(a.imag(), a.real() + 1)); }
 QUERN_OF complex<T> exp(QUERN_Z a) { return ::exp(a); }
 QUERN_OF complex<T> sin(QUERN_Z a) { return ::sin(a); }
 QUERN_OF complex<T> cos(QUERN_Z a) { return ::cos(a); }
 QUERN_OF complex<T> asin(QUERN_Z a) { return ::asin(a); }
+QUERN_OF complex<T> atan(QUERN_Z a) { return ::atan(a); }
 QUERN_OF complex<T> acos(QUERN_Z a) { return ::acos(a); }
 QUERN_OF complex<T> cosh(QUERN_Z a) { return ::cosh(a); }
 QUERN_OF complex<T> log(QUERN_Z a) { return ::log(a); }

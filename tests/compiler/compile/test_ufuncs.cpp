@@ -36,7 +36,8 @@ TEST(Ufuncs, ShortAndLongFilesHaveThemAll) {
         whole(prelude_piece("quern/ufunc.cuh").text);
     const auto has = [](const std::string& text, const std::string& name) {
         return std::regex_search(
-            text, std::regex(join("( ", name, "\\(|(NEAR|CUDA|FLOAT|SIGNS)\\(", name, "\\b)")));
+            text,
+            std::regex(join("( ", name, "\\(|(NEAR|CUDA|FLOAT|SIGNS|POWERS)\\(", name, "\\b)")));
     };
     constexpr std::string_view space = "quern::ufunc::";
     for (const UfuncRow& ufunc : ufunc_table) {
@@ -55,7 +56,7 @@ TEST(Ufuncs, ShortAndLongFilesHaveThemAll) {
     }
 }
 
-// The body of a kernel as a function of its parameters.
+// The body of a kernel as a function of its parameters: its operation, and a GPU's forms of it.
 std::string function_of(const ElementwiseSpec& spec, int number) {
     std::string list;
     for (const Param& param : spec.params) {
@@ -68,8 +69,15 @@ std::string function_of(const ElementwiseSpec& spec, int number) {
         else
             list += join(param.output ? "" : "const ", type, "& ", param.name);
     }
-    return join("__device__ void f", number, "(", list, ", ptrdiff_t i) {\n", spec.operation,
-                ";\n}\n");
+    std::string functions;
+    for (const auto& [name, text] : {std::pair("f", &spec.operation),
+                                     {"swift", &spec.swift},
+                                     {"quick", &spec.quick},
+                                     {"mend", &spec.mend}})
+        if (!text->empty())
+            functions += join("__device__ void ", name, number, "(", list,
+                              ", ptrdiff_t i, bool& quern_usual) {\n", *text, ";\n}\n");
+    return functions;
 }
 
 void compile_all(const std::string& functions) {
@@ -154,7 +162,8 @@ TEST(Ufuncs, WholeKernelsCompileForGpus) {
         {Ufunc::power, DType::float64},       {Ufunc::floor_divide, DType::float16},
         {Ufunc::remainder, DType::float64},   {Ufunc::fmod, DType::float32},
         {Ufunc::divmod, DType::float64},      {Ufunc::logaddexp, DType::float32},
-        {Ufunc::logaddexp2, DType::bfloat16}};
+        {Ufunc::logaddexp2, DType::bfloat16}, {Ufunc::power, DType::float16},
+        {Ufunc::arcsinh, DType::float64},     {Ufunc::arctanh, DType::float16}};
     for (const auto& [ufunc, dtype] : some) {
         const UfuncRow& wanted = row(ufunc);
         for (const UfuncLoop& loop : loops_of(wanted)) {
@@ -167,13 +176,18 @@ TEST(Ufuncs, WholeKernelsCompileForGpus) {
             ElementwiseVariant variant;
             variant.layout.operand_count = static_cast<std::uint8_t>(spec.params.size());
             variant.layout.lanes = 4;
+            variant.layout.swift = variant.layout.pairs = spec.takes_long;
             try {
                 const CompiledKernel made =
                     compile_elementwise(spec, resolve(spec, args), variant, gpu);
                 EXPECT_FALSE(made.binary.image.empty());
-                if (!spec.quick.empty())
-                    for (const std::string_view step : {wanted.quick, wanted.mend})
-                        EXPECT_NE(made.source.find(step), std::string::npos) << wanted.name;
+                if (spec.takes_long || !spec.quick.empty())
+                    for (const std::string_view step : {wanted.quick, wanted.mend}) {
+                        const std::size_t name = step.rfind("::"); // quern::narrow:: has some too
+                        EXPECT_NE(made.source.find(step.substr(name == step.npos ? 0 : name)),
+                                  std::string::npos)
+                            << wanted.name;
+                    }
             } catch (const CompileError& error) {
                 ADD_FAILURE() << wanted.name << ": " << error.what();
             }

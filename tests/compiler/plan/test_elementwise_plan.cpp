@@ -116,6 +116,10 @@ TEST(ElementwisePlan, LongBodiesTakeSeveralStepsWhereThereAreEnough) {
               "vector x4 | 1 axis | contiguous contiguous | 32-bit | swift");
     EXPECT_EQ(planned({dense({1 << 22}), dense({1 << 22}, 4, true)}, request).text,
               "vector x4 | 1 axis | contiguous contiguous | 32-bit | swift, in pairs");
+    PlanRequest single; // of one long function: only there
+    single.body.swift_of_many = true;
+    EXPECT_FALSE(planned({dense({1 << 21}), dense({1 << 21}, 4, true)}, single).plan.layout.swift);
+    EXPECT_TRUE(planned({dense({1 << 22}), dense({1 << 22}, 4, true)}, single).plan.layout.pairs);
     // Three steps a thread are one pair, not a pair and a half.
     EXPECT_EQ(planned({dense({7 << 20}), dense({7 << 20}, 4, true)}, request).plan.share,
               std::int64_t{2} * request.block_size);

@@ -52,6 +52,37 @@ def test_any_number(device, name, letter):
     check_units(name, [any_bits(letter, 1)])
 
 
+@pytest.mark.parametrize("letter", "efdFD")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sin", "tan", "arcsin", "arccosh", "arctanh", "log", "log1p", "sinh", "tanh", "hypot", "logaddexp",
+        "logaddexp2", "floor_divide", "remainder", "divmod",
+    ],
+)  # fmt: skip
+def test_many_as_few(device, name, letter):
+    """GPUs take long functions of many numbers in packs, what is unusual apart; the CPU the last ones not in vectors."""
+    ufunc = getattr(quern, name)
+    if not any(loop.startswith(letter) for loop in ufunc.types):
+        pytest.skip("no such loop")
+    few, many = 8192, (1 << 23) + 5
+    inputs = []
+    for k in range(ufunc.nin):
+        x = any_bits(letter.lower(), k, few)
+        x[few // 2 :] = np.random.default_rng(k).normal(0, 3, few // 2)
+        x[few // 2 :: 97] = KNOWN[k + 2]
+        z = np.stack([x, x[::-1]], -1).view(letter.upper())[:, 0] if letter in "FD" else x
+        inputs.append(quern.asarray(z))
+    small = ufunc(*inputs)
+    large = ufunc(*[quern.tile(x, many // few + 1)[:many] for x in inputs])
+    for found, of_few in zip(
+        *[x if isinstance(x, tuple) else (x,) for x in (large, small)], strict=True
+    ):
+        wanted = quern.tile(of_few, many // few + 1)[:many]
+        close = abs(found - wanted) <= 4 * quern.finfo(letter).eps * abs(wanted)
+        assert bool((close | (found == wanted) | ((found != found) & (wanted != wanted))).all())
+
+
 @pytest.mark.parametrize("letter", "fd")
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_close_to_quarter_turns(device, name, letter):

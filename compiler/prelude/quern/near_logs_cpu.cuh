@@ -1,62 +1,25 @@
-// Inverse hyperbolic functions, as near.cuh has its functions: at most 1.2 units off.
+// Inverse hyperbolic functions for the CPU, as near.cuh has its functions: at most 1.2 units off.
 #pragma once
-#ifdef __QUERN_HOST__
 #include "quern/near_tables_cpu.cuh"
-#else
-#include "quern/near.cuh"
-#endif
 
 namespace quern {
 namespace near {
 
-template <class T> struct Middle; // sqrt(1/2), from where on fractions are counted; from `far` on 1 beside x^2 is nothing
-template <> struct Middle<double> { static constexpr double value = 0.7071067811865476, far = 0x1p30; };
-template <> struct Middle<float> { static constexpr float value = 0.70710678f, far = 0x1p14f; };
+template <class T> struct Far; // from where on 1 beside x^2 is nothing
+template <> struct Far<double> { static constexpr double value = 0x1p30; };
+template <> struct Far<float> { static constexpr float value = 0x1p14f; };
 
-// rest / w, of which few digits count but where w is close to 1; the infinite results at 1 and -1; and NaN, where there is
-// none. CPUs have slow divisions, so that theirs come without.
-#ifdef __QUERN_HOST__
 // 1 / w within a 64th, within a quarter of (w - 1)^2 from 1 on: the bits of 1 / w are nearly those of w turned around 1.
 template <class T> __device__ inline T near_inverse(T w) {
     typedef Bits<T> B;
     const T guess = B::value((typename B::Int(2 * B::bias) << B::mantissa) - B::of(w));
     return guess * ::fma(-w, guess, T(2));
 }
+// rest / w, of which few digits count but where w is close to 1, without a division.
 template <class T> __device__ inline T share(T rest, T w) { return rest * near_inverse(w); }
 template <class T> __device__ inline T infinite_at(T x) { return ::copysign(Infinite<T>::value(), x); }
-template <class T> __device__ inline T none_below(T) { return Infinite<T>::value() - Infinite<T>::value(); }
-template <class T> __device__ inline T none_beyond(T) { return Infinite<T>::value() - Infinite<T>::value(); }
-#else
-__device__ inline double share(double rest, double w) { return rest / w; }
-__device__ inline float share(float rest, float w) { return __fdividef(rest, w); } // within 2 units, w below 2^126
-template <class T> __device__ inline T infinite_at(T x) { return x / T(0); }
-template <class T> __device__ inline T none_below(T x) { return (x - x) / T(0); }
-template <class T> __device__ inline T none_beyond(T x) { return (x - x) / (x - x); }
-#endif
+template <class T> __device__ inline T none() { return Infinite<T>::value() - Infinite<T>::value(); }
 
-#ifndef __QUERN_HOST__ // there by tables
-// (log(1 + f) - 2s) / s^3 as a function of s^2, s = f / (2 + f), from sqrt(1/2) to sqrt(2).
-__device__ inline double log_tail(double z) {
-    const double c[] = {
-        0.666666666666674, 0.3999999999937794, 0.28571428751309486, 0.22222197586824083, 0.18183619010448335,
-        0.15312569390538439, 0.14811544563707552};
-    return polynomial(z, c);
-}
-__device__ inline float log_tail(float z) {
-    const float c[] = {0.66666782f, 0.3997708f, 0.29885197f};
-    return polynomial(z, c);
-}
-// log(w * (1 + rest) * 2^more), w normal, `rest` less than its last place.
-template <class T> __device__ inline T log_of_sum(T w, T rest, T more) {
-    typedef Bits<T> B;
-    typedef typename B::Int Int;
-    const Int middle = B::of(Middle<T>::value), ones = (Int(1) << B::mantissa) - 1, moved = B::of(w) - middle;
-    const T shift = T(3ll << (B::mantissa - 1)), power = (B::value((moved >> B::mantissa) + B::of(shift)) - shift) + more;
-    const T f = B::value((moved & ones) + middle) - T(1), s = share(f, T(2) + f), z = s * s, half = T(0.5) * f * f;
-    const T small = ::fma(s, ::fma(z, log_tail(z), half), ::fma(power, ExpRange<T>::rest, rest));
-    return ::fma(power, ExpRange<T>::ln2, f - (half - small));
-}
-#endif
 template <class T> struct OneAnd { // 1 + u + rest
     T w, rest;
     __device__ OneAnd(T u, T u_rest) {
@@ -69,7 +32,7 @@ template <class T> struct OneAnd { // 1 + u + rest
 // Those of `all` numbers, or of those alone that are close enough to 0, or 1, and have a result.
 template <bool all, class T> __device__ inline T asinh_of(T x) {
     const T size = ::fabs(x);
-    const bool close = !all || size < Middle<T>::far;
+    const bool close = !all || size < Far<T>::value;
     const T kept = close ? size : T(1), root = ::sqrt(::fma(kept, kept, T(1)));
     const T more = kept * kept / (T(1) + root), u = kept + more;
     const OneAnd<T> sum(u, more - (u - kept));
@@ -77,7 +40,7 @@ template <bool all, class T> __device__ inline T asinh_of(T x) {
     return !all || size - size == T(0) ? ::copysign(found, x) : x;
 }
 template <bool all, class T> __device__ inline T acosh_of(T x) {
-    const bool close = !all || x < Middle<T>::far;
+    const bool close = !all || x < Far<T>::value;
     const T kept = !all || (close & (x > T(1))) ? x : T(2), t = kept - T(1), sum = t + T(2), sum_rest = t - (sum - T(2));
     const T square = t * sum, root = ::sqrt(square);
     const T lost = share(::fma(-root, root, square) + ::fma(t, sum_rest, ::fma(t, sum, -square)), root + root);
@@ -85,31 +48,25 @@ template <bool all, class T> __device__ inline T acosh_of(T x) {
     const OneAnd<T> one(u, lost + (t - (u - root)));
     const T found = log_of_sum(close ? one.w : x, close ? share(one.rest, one.w) : T(0), close ? T(0) : T(1));
     const T above = !all || x - x == T(0) ? found : x; // infinity and NaN are themselves
-    return !all || x > T(1) ? above : x == T(1) ? T(0) : none_below(x);
+    return !all || x > T(1) ? above : x == T(1) ? T(0) : none<T>();
 }
-#ifdef __QUERN_HOST__
 QUERN_SELDOM_OF_ONE(asinh, asinh_of<true>(x))
 QUERN_SELDOM_OF_ONE(acosh, acosh_of<true>(x))
 template <class T> __device__ inline T asinh(T x) {
-    return seldom_asinh(asinh_of<false>(x), x, !(::fabs(x) < Middle<T>::far));
+    return seldom_asinh(asinh_of<false>(x), x, !(::fabs(x) < Far<T>::value));
 }
 template <class T> __device__ inline T acosh(T x) {
-    return seldom_acosh(acosh_of<false>(x), x, !((x > T(1)) & (x < Middle<T>::far)));
+    return seldom_acosh(acosh_of<false>(x), x, !((x > T(1)) & (x < Far<T>::value)));
 }
-#else
-template <class T> __device__ inline T asinh(T x) { return asinh_of<true>(x); }
-template <class T> __device__ inline T acosh(T x) { return acosh_of<true>(x); }
-#endif
 template <class T> __device__ inline T any_atanh(T x) {
     const T size = ::fabs(x), kept = size < T(1) ? size : T(0);
     const T below = T(1) - kept, below_rest = (T(1) - below) - kept, twice = kept + kept, u = twice / below;
     const OneAnd<T> sum(u, share(::fma(-u, below, twice) - u * below_rest, below));
     const T found = ::copysign(T(0.5) * log_of_sum(sum.w, share(sum.rest, sum.w), T(0)), x);
-    const T end = size == T(1) ? infinite_at(x) : none_beyond(x);
+    const T end = size == T(1) ? infinite_at(x) : none<T>();
     return size < T(1) ? found : end;
 }
 
-#ifdef __QUERN_HOST__
 template <class T> __device__ inline T atanh_of_float(T x) { // near 0 by its own series, else half of log(2 / b - 1)
     const float size = ::fabs(x), b = 1.0f - size, z = size * size;
     const float c[] = {0.333332986f, 0.200025871f, 0.142214924f, 0.118339218f, 0.0509869568f, 0.177194476f};
@@ -118,12 +75,9 @@ template <class T> __device__ inline T atanh_of_float(T x) { // near 0 by its ow
     const PartOf<float> part(b);
     const float far = -0.5f * log_of(part, b * polynomial(b, d), -1.0f);
     const float found = ::copysign(size < 0.5f ? ::fma(z * size, polynomial(z, c), size) : far, x);
-    return size < 1.0f ? found : size == 1.0f ? infinite_at(x) : none_beyond(x);
+    return size < 1.0f ? found : size == 1.0f ? infinite_at(x) : none<T>();
 }
 template <class T> __device__ inline T atanh(T x) { return sizeof(T) == 4 ? T(atanh_of_float(float(x))) : any_atanh(x); }
-#else
-template <class T> __device__ inline T atanh(T x) { return any_atanh(x); }
-#endif
 
 } // namespace near
 } // namespace quern

@@ -1,0 +1,136 @@
+// Logarithms of 1 and something on GPUs, by the tables of near_parts.cuh, and functions that are such: at most 1.3 units off.
+// Without a branch, a division or a root of all places; what is special of ends, infinities and NaN is the toolchain's.
+#pragma once
+#include "quern/near_log.cuh"
+#include "quern/near_powers.cuh"
+
+namespace quern {
+namespace near {
+
+// As PartOf, and 1 / (2^power * c). The power is from -1000 to 1000.
+struct ScaledPart {
+    double power, inverse;
+    long long index;
+    __device__ explicit ScaledPart(double x) {
+        const long long start = 0x3fe6800000000000ll, ones = (1ll << 52) - 1, wrap = 0x8000000000000000ll;
+        const unsigned long long moved = __double_as_longlong(x) + (wrap - start); // 2048 powers up
+        power = __longlong_as_double((moved >> 52) | 0x4330000000000000ll) - (0x1p52 + 2048);
+        index = moved >> 48;
+        inverse = __longlong_as_double(__double_as_longlong(inverse_of_part(index)) - ((moved & ~ones) ^ wrap));
+    }
+};
+// log(sum + rest) = whole * ln(2) + r + tail, of a rest less than the last place of the sum. Floats have a polynomial of eight
+// terms in place of tables, and are at most a third from 1.
+template <class T> struct LogOfSum;
+template <> struct LogOfSum<double> {
+    double whole, r, tail;
+    __device__ LogOfSum(double sum, double rest) {
+        const ScaledPart part(sum);
+        const double left = rest * part.inverse;
+        whole = part.power + log2_of_part(part.index);
+        r = ::fma(sum, part.inverse, -1.0);
+        tail = ::fma(r * r, log_terms(r), ::fma(log2_rest_of_part(part.index), Binary<double>::ln2, ::fma(-r, left, left)));
+    }
+    static __device__ LogOfSum of_one_and(double u, double rest) {
+        const double sum = 1.0 + u;
+        return LogOfSum(sum, (u - (sum - 1.0)) + rest);
+    }
+    __device__ double value() const { return ::fma(whole, Binary<double>::ln2, r) + tail; }
+    __device__ double in_twos() const { return ::fma(r + tail, Binary<double>::turns, whole); } // log2
+};
+template <> struct LogOfSum<float> {
+    float power, f, tail;
+    static __device__ LogOfSum of_one_and(float u, float rest) {
+        const int power = power_bits(1.0f + u);
+        const float scale = __int_as_float(0x3f800000 - power);
+        LogOfSum log;
+        log.power = static_cast<float>(power);
+        log.f = ::fma(u, scale, scale - 1.0f);
+        const float lost = ::fma(u, scale, (scale - 1.0f) - log.f);
+        log.tail = ::fma(log.f * log.f, log_tail_of_third(log.f), ::fma(rest, scale, lost));
+        return log;
+    }
+    __device__ float value() const { return ::fma(power, ln2_of_power_bits, f + tail); }
+    // A number and the logarithm; and that to base 2.
+    __device__ float beside(float top) const {
+        const float start = ::fma(power, ln2_of_power_bits, top), lost = top - ::fma(-power, ln2_of_power_bits, start);
+        return start + (f + (tail + lost));
+    }
+    __device__ float twos_beside(float top) const {
+        const float start = ::fma(power, 0x1p-23f, top), lost = top - ::fma(-power, 0x1p-23f, start);
+        const float small = ::fma(tail, Binary<float>::turns, ::fma(f, Binary<float>::turns_rest, lost));
+        return start + ::fma(f, Binary<float>::turns, small);
+    }
+};
+
+// sqrt(x + rest) = value + lost, to twice as many bits.
+template <class T> struct RootOfTwo {
+    T value, lost;
+    __device__ RootOfTwo(T x, T rest) {
+        const T inverse = rough_inverse_root(x);
+        value = x * inverse;
+        lost = (::fma(-value, value, x) + rest) * (T(0.5) * inverse);
+    }
+};
+
+// most: its square is a number yet; square_alone: up to it sqrt(1 + x^2) - 1 is x^2 / 2 beside x.
+template <class T> struct LogRange;
+template <> struct LogRange<double> { static constexpr double most = 0x1p500, square_alone = 0x1p-18; };
+template <> struct LogRange<float> { static constexpr float most = 0x1p50f, square_alone = 0x1p-9f; };
+template <class T> __device__ inline T quick_asinh(T x, bool& usual) { // log(1 + |x| + (sqrt(1 + x^2) - 1))
+    const T size = ::fabs(x), square = size * size, sum = T(1) + square;
+    const RootOfTwo<T> root(sum, square - (sum - T(1)));
+    const T more = size < LogRange<T>::square_alone ? T(0.5) * square : (root.value - T(1)) + root.lost, u = size + more;
+    usual = usual & !(size >= LogRange<T>::most);
+    return ::copysign(LogOfSum<T>::of_one_and(u, more - (u - size)).value(), x);
+}
+template <class T> __device__ inline T quick_acosh(T x, bool& usual) { // log(1 + t + sqrt(t * (t + 2))), t = x - 1
+    const T t = x - T(1), sum = t + T(2), square = t * sum;
+    const RootOfTwo<T> root(square, ::fma(t, t - (sum - T(2)), ::fma(t, sum, -square)));
+    const T found = root.value + root.lost, u = found + t;
+    usual = usual & (x != T(1)) & !(x >= LogRange<T>::most);
+    const T log = LogOfSum<T>::of_one_and(u, (root.lost - (found - root.value)) + (t - (u - found))).value();
+    return x < T(1) ? Infinite<T>::value() - Infinite<T>::value() : log;
+}
+template <class T> __device__ inline T quick_atanh(T x, bool& usual) { // log(1 + 2|x| / (1 - |x|)) / 2
+    const T size = ::fabs(x), below = T(1) - size, below_rest = (T(1) - below) - size, twice = size + size;
+    const T inverse = rough_inverse(below), near = twice * inverse;
+    const T lost = (::fma(-near, below, twice) - near * below_rest) * inverse, u = near + lost;
+    usual = usual & (size != T(1));
+    const T log = LogOfSum<T>::of_one_and(u, lost - (u - near)).value();
+    return size > T(1) ? Infinite<T>::value() - Infinite<T>::value() : ::copysign(T(0.5) * log, x);
+}
+template <class T> __device__ inline T quick_log1p(T x, bool& usual) {
+    usual = usual & (x != T(-1)) & !(x >= LogRange<T>::most);
+    const T log = LogOfSum<T>::of_one_and(x, T(0)).value();
+    return x < T(-1) ? Infinite<T>::value() - Infinite<T>::value() : ::copysign(log, x);
+}
+// Of one element: as packs have it.
+#define QUERN_BY_QUICK(name)                                               \
+    template <class T> __device__ inline T name(T x) {                     \
+        bool usual = true;                                                 \
+        const T found = quick_##name(x, usual);                            \
+        if (usual) return found;                                           \
+        return static_cast<T>(::name(static_cast<double>(x)));             \
+    }
+QUERN_BY_QUICK(asinh)
+QUERN_BY_QUICK(acosh)
+QUERN_BY_QUICK(atanh)
+QUERN_BY_QUICK(log1p)
+#undef QUERN_BY_QUICK
+
+// log(sqrt(x^2 + y^2)), x >= y >= 0, also where that is close to 0.
+__device__ inline double log_of_size(double x, double y, bool& usual) {
+    const double square = x * x, other = y * y, sum = square + other;
+    const double rest = (other - (sum - square)) + (::fma(x, x, -square) + ::fma(y, y, -other));
+    usual = usual & (sum > 0x1p-900) & (sum < 0x1p900);
+    return 0.5 * LogOfSum<double>(sum, rest).value();
+}
+__device__ inline float log_of_size(float x, float y, bool& usual) { // squares are whole in double
+    const double square = static_cast<double>(x) * x, other = static_cast<double>(y) * y, sum = square + other;
+    usual = usual & (sum > 0.0) & (sum < Infinite<double>::value());
+    return static_cast<float>(0.5 * LogOfSum<double>(sum, other - (sum - square)).value());
+}
+
+} // namespace near
+} // namespace quern
