@@ -161,8 +161,8 @@ ElementwiseSpec ufunc_spec(const UfuncForm& form) {
         !wanted.quick.empty() && (type == "float" || type == "double") &&
         (is_narrow(computed) || !wanted.quick.starts_with("quern::narrow::")) &&
         (wanted.mend.empty() || row(form.given[nin]).spelling == type); // r is as it was made
-    const bool is_long = has_quick || computed == DType::float64 || computed == DType::complex64 ||
-                         computed == DType::complex128;
+    const bool is_long = has_quick || (computed == DType::float64 && wanted.branches) ||
+                         computed == DType::complex64 || computed == DType::complex128;
     if (has_quick && !form.masked && !wanted.mend.empty()) {
         spec.quick = operation_of(wanted.quick);
         spec.mend = operation_of(wanted.mend);

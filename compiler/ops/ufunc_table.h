@@ -79,8 +79,8 @@ struct UfuncRow {
     bool branches = true;                // `expression` has them on GPUs: a reason for such forms
     std::string_view of_small = {};      // of two-byte floats as they are, with the same bits
     // Of floats on GPUs: `quick` has no branches, and clears `quern_usual` where `mend` is to make
-    // the result, r, of what it left there, or where that is empty `expression`. In quern::narrow it
-    // is for two-byte floats alone.
+    // the result, r, of what it left there, or where that is empty `expression`. In quern::narrow
+    // it is for two-byte floats alone.
     std::string_view quick = {}, mend = {};
 };
 
@@ -230,7 +230,7 @@ inline constexpr std::array ufunc_table = [] { using namespace loops; return std
     UfuncRow{Ufunc::arccos,        "arccos",       functions1,   "quern::ufunc::acos(a)",                  Identity::none,     std::nullopt,
              "The angle whose cosine the argument is, in radians."},
     UfuncRow{Ufunc::arctan,        "arctan",       functions1,   "quern::ufunc::atan(a)",                  Identity::none,     std::nullopt,
-             "The angle whose tangent the argument is, in radians."},
+             "The angle whose tangent the argument is, in radians.", false, {}, {}, false},
     UfuncRow{Ufunc::sinh,          "sinh",         functions1,   "quern::ufunc::sinh(a)",                  Identity::none,     std::nullopt,
              "The hyperbolic sine."},
     UfuncRow{Ufunc::cosh,          "cosh",         functions1,   "quern::ufunc::cosh(a)",                  Identity::none,     std::nullopt,

@@ -117,7 +117,7 @@ QUERN_OF complex<T> operator-(const complex<T>& z) { return complex<T>(-z.real()
 QUERN_OF T real(const complex<T>& z) { return z.real(); }
 QUERN_OF T imag(const complex<T>& z) { return z.imag(); }
 QUERN_OF T abs(const complex<T>& z) { return hypot(z.real(), z.imag()); }
-QUERN_OF T arg(const complex<T>& z) { return atan2(z.imag(), z.real()); }
+QUERN_OF T arg(const complex<T>& z) { return quern::angle(z.imag(), z.real()); }
 QUERN_OF T norm(const complex<T>& z) { return z.real() * z.real() + z.imag() * z.imag(); }
 QUERN_OF complex<T> conj(const complex<T>& z) { return complex<T>(z.real(), -z.imag()); }
 QUERN_OF complex<T> polar(T radius, T angle = T()) {
@@ -144,7 +144,7 @@ QUERN_OF complex<T> exp(const complex<T>& z) {
     return turned(z.real(), size, far ? size : T(1), z.imag());
 }
 QUERN_OF complex<T> log(const complex<T>& z) {
-    const T x = fabs(z.real()), y = fabs(z.imag()), angle = quern::angle(z.imag(), z.real());
+    const T x = fabs(z.real()), y = fabs(z.imag()), angle = arg(z);
     const T big = x > y ? x : y, small = x > y ? y : x;
     bool usual = true;
     const T found = quern::log_of_size(big, small, usual);
@@ -235,7 +235,7 @@ QUERN_OF complex<T> tanh(const complex<T>& z) {
     quern::sinh_and_cosh(x, s, c);
     quern::sin_and_cos(y, sine, cosine);
     const T below = s * s + cosine * cosine;
-    return complex<T>(quern::near::quotient(s * c, below), quern::near::quotient(sine * cosine, below));
+    return complex<T>(copysign(quern::near::quotient(s * c, below), x), quern::near::quotient(sine * cosine, below));
 }
 QUERN_OF complex<T> tan(const complex<T>& z) {
     const complex<T> w = tanh(complex<T>(-z.imag(), z.real()));
@@ -250,8 +250,8 @@ QUERN_OF complex<T> asin(const complex<T>& z) {
     }
     if (isnan(z.imag()) && z.real() == 0) return z;
     const complex<T> a = sqrt(complex<T>(1 - z.real(), -z.imag())), b = sqrt(complex<T>(1 + z.real(), z.imag()));
-    return complex<T>(atan2(z.real(), a.real() * b.real() - a.imag() * b.imag()),
-                      asinh(a.real() * b.imag() - a.imag() * b.real()));
+    return complex<T>(quern::angle(z.real(), a.real() * b.real() - a.imag() * b.imag()),
+                      quern::part_asinh(a.real() * b.imag() - a.imag() * b.real()));
 }
 QUERN_OF complex<T> acos(const complex<T>& z) {
     if (!isfinite(z)) {
@@ -259,7 +259,7 @@ QUERN_OF complex<T> acos(const complex<T>& z) {
         return complex<T>(T(1.57079632679489661923) - w.real(), -w.imag());
     }
     const complex<T> a = sqrt(complex<T>(1 - z.real(), -z.imag())), b = sqrt(complex<T>(1 + z.real(), z.imag()));
-    return complex<T>(2 * atan2(a.real(), b.real()), asinh(b.real() * a.imag() - b.imag() * a.real()));
+    return complex<T>(2 * quern::angle(a.real(), b.real()), quern::part_asinh(b.real() * a.imag() - b.imag() * a.real()));
 }
 QUERN_OF complex<T> acosh(const complex<T>& z) {
     if (!isfinite(z)) {
@@ -267,7 +267,7 @@ QUERN_OF complex<T> acosh(const complex<T>& z) {
         return complex<T>(fabs(w.imag()), copysign(w.real(), z.imag()));
     }
     const complex<T> a = sqrt(complex<T>(z.real() - 1, z.imag())), b = sqrt(complex<T>(z.real() + 1, z.imag()));
-    return complex<T>(asinh(a.real() * b.real() + a.imag() * b.imag()), 2 * atan2(a.imag(), b.real()));
+    return complex<T>(quern::part_asinh(a.real() * b.real() + a.imag() * b.imag()), 2 * quern::angle(a.imag(), b.real()));
 }
 QUERN_OF complex<T> atanh(const complex<T>& z) {
     const T x = fabs(z.real()), y = z.imag(), turn = copysign(T(1.57079632679489661923), y);
@@ -276,8 +276,8 @@ QUERN_OF complex<T> atanh(const complex<T>& z) {
     if (x > T(1e16) || fabs(y) > T(1e16)) // 1 / z and a quarter turn, before squares overflow
         return complex<T>(copysign((T(1) / z).real(), z.real()), turn);
     const T apart = (1 - x) * (1 - x) + y * y; // odd: with x >= 0 the logarithm's argument never cancels
-    const T real = x == 1 && fabs(y) < T(1e-8) ? T(0.5) * log(2 / fabs(y)) : T(0.25) * log1p(4 * x / apart);
-    return complex<T>(copysign(real, z.real()), T(0.5) * atan2(2 * y, (1 - x) * (1 + x) - y * y));
+    const T real = x == 1 && fabs(y) < T(1e-8) ? T(0.5) * log(2 / fabs(y)) : T(0.25) * quern::part_log1p(quern::near::quotient(4 * x, apart));
+    return complex<T>(copysign(real, z.real()), T(0.5) * quern::angle(2 * y, (1 - x) * (1 + x) - y * y));
 }
 QUERN_OF complex<T> asinh(const complex<T>& z) {
     const complex<T> w = asin(complex<T>(-z.imag(), z.real()));

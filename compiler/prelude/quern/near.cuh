@@ -287,7 +287,7 @@ template <> struct Quarter<float> { static constexpr float value = 1.57079637f, 
 template <class T> __device__ inline T asin(T x) {
     const T size = ::fabs(x);
     const bool wide = size > T(0.5);
-    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? root(z) : size;
+    const T z = wide ? T(0.5) - T(0.5) * size : size * size, rooted = root(z), s = wide ? rooted : size;
     const T tail = s * z * asin_tail(z);
     const T eighth = T(0.5) * Quarter<T>::value, far = eighth - ((T(2) * tail - Quarter<T>::rest) - (eighth - T(2) * s));
     return ::copysign(wide ? far : s + tail, x);
@@ -295,7 +295,7 @@ template <class T> __device__ inline T asin(T x) {
 template <class T> __device__ inline T acos(T x) {
     const T size = ::fabs(x);
     const bool wide = size > T(0.5);
-    const T z = wide ? T(0.5) - T(0.5) * size : size * size, s = wide ? root(z) : x;
+    const T z = wide ? T(0.5) - T(0.5) * size : size * size, rooted = root(z), s = wide ? rooted : x;
     const T tail = s * z * asin_tail(z);
     const T middle = Quarter<T>::value - (s + (tail - Quarter<T>::rest)), above = T(2) * (s + tail);
     const T below = T(2) * (Quarter<T>::value - (s + (tail - Quarter<T>::rest)));
@@ -316,14 +316,15 @@ __device__ inline double atan_tail(double z) {
 __device__ inline float atan_tail(float z) {
     const float c[] = {
         -0.3333333134651184f, 0.1999979019165039f, -0.14279615879058838f, 0.1104203313589096f, -0.0868903398513794f,
-        0.06318197399377823f, -0.0366700179874897f, 0.01399631705135107f, -0.002508534351363778f};
+        0.06318197399377823f, -0.0366700179874897f, 0.01399631705135107f, -0.002508525038137555f};
     return polynomial(z, c);
 }
 #ifndef __QUERN_HOST__
 __device__ inline double atan(double x) {
     const double size = ::fabs(x), kept = size > 0x1p100 ? 0x1p100 : size; // far enough for a quarter of a turn
     const bool steep = size > 1.0;
-    const double q = steep ? quotient(1.0, kept) : size, z = q * q, flat = ::fma(q * z, atan_tail(z), q);
+    const double inverse = quotient(1.0, kept), q = steep ? inverse : size, z = q * q;
+    const double flat = ::fma(q * z, atan_tail(z), q);
     return ::copysign(steep ? Quarter<double>::value - (flat - Quarter<double>::rest) : flat, x);
 }
 #endif

@@ -12,7 +12,7 @@ struct ScaledPart {
     double power, inverse;
     long long index;
     __device__ explicit ScaledPart(double x) {
-        const long long start = 0x3fe6800000000000ll, ones = (1ll << 52) - 1, wrap = 0x8000000000000000ll;
+        const unsigned long long start = 0x3fe6800000000000ull, ones = (1ull << 52) - 1, wrap = 1ull << 63;
         const unsigned long long moved = __double_as_longlong(x) + (wrap - start); // 2048 powers up
         power = __longlong_as_double((moved >> 52) | 0x4330000000000000ll) - (0x1p52 + 2048);
         index = moved >> 48;
@@ -63,6 +63,14 @@ template <> struct LogOfSum<float> {
     }
 };
 
+// log2(1 + r) / r for the r of PartOf, to 34 places.
+__device__ inline double log2_share(double r) {
+    const double c[] = {
+        1.4426950408969705, -0.721347520862503, 0.4808982139364821, -0.3606716354760599, 0.28886898378248854,
+        -0.24258963271903772};
+    return polynomial(r, c);
+}
+
 // sqrt(x + rest) = value + lost, to twice as many bits.
 template <class T> struct RootOfTwo {
     T value, lost;
@@ -93,17 +101,17 @@ template <class T> __device__ inline T quick_acosh(T x, bool& usual) { // log(1 
     return x < T(1) ? Infinite<T>::value() - Infinite<T>::value() : log;
 }
 template <class T> __device__ inline T quick_atanh(T x, bool& usual) { // log(1 + 2|x| / (1 - |x|)) / 2
-    const T size = ::fabs(x), below = T(1) - size, below_rest = (T(1) - below) - size, twice = size + size;
+    const T none = Infinite<T>::value() - Infinite<T>::value(), size = ::fabs(x) > T(1) ? none : ::fabs(x);
+    const T below = T(1) - size, below_rest = (T(1) - below) - size, twice = size + size;
     const T inverse = rough_inverse(below), near = twice * inverse;
     const T lost = (::fma(-near, below, twice) - near * below_rest) * inverse, u = near + lost;
     usual = usual & (size != T(1));
-    const T log = LogOfSum<T>::of_one_and(u, lost - (u - near)).value();
-    return size > T(1) ? Infinite<T>::value() - Infinite<T>::value() : ::copysign(T(0.5) * log, x);
+    return ::copysign(T(0.5) * LogOfSum<T>::of_one_and(u, lost - (u - near)).value(), x);
 }
 template <class T> __device__ inline T quick_log1p(T x, bool& usual) {
     usual = usual & (x != T(-1)) & !(x >= LogRange<T>::most);
-    const T log = LogOfSum<T>::of_one_and(x, T(0)).value();
-    return x < T(-1) ? Infinite<T>::value() - Infinite<T>::value() : ::copysign(log, x);
+    const T none = Infinite<T>::value() - Infinite<T>::value(), kept = x < T(-1) ? none : x;
+    return ::copysign(LogOfSum<T>::of_one_and(kept, T(0)).value(), x);
 }
 // Of one element: as packs have it.
 #define QUERN_BY_QUICK(name)                                               \
@@ -128,8 +136,11 @@ __device__ inline double log_of_size(double x, double y, bool& usual) {
 }
 __device__ inline float log_of_size(float x, float y, bool& usual) { // squares are whole in double
     const double square = static_cast<double>(x) * x, other = static_cast<double>(y) * y, sum = square + other;
+    const double rest = sum < 2.0 ? other - (sum - square) : 0.0;
+    const PartOf<double> part(sum);
     usual = usual & (sum > 0.0) & (sum < Infinite<double>::value());
-    return static_cast<float>(0.5 * LogOfSum<double>(sum, other - (sum - square)).value());
+    const double twos = part.power + log2_of_part(part.index) + ::fma(part.r, log2_share(part.r), rest * Binary<double>::turns);
+    return static_cast<float>(0.5 * Binary<double>::ln2 * twos);
 }
 
 } // namespace near

@@ -29,10 +29,7 @@ __device__ inline double log2_of_one_and_power(double t) {
     const double power = __longlong_as_double(__double_as_longlong(part) + (whole.integer << 52));
     const double sum = 1 + power, lost = power - (sum - 1);
     const PartOf<double> parts(sum);
-    const double c[] = { // log2(1 + r) / r
-        1.4426950408969705, -0.721347520862503, 0.4808982139364821, -0.3606716354760599, 0.28886898378248854,
-        -0.24258963271903772};
-    return parts.power + log2_of_part(parts.index) + ::fma(parts.r, polynomial(parts.r, c), lost * Binary<double>::turns);
+    return parts.power + log2_of_part(parts.index) + ::fma(parts.r, log2_share(parts.r), lost * Binary<double>::turns);
 }
 // log(e^a + e^b), and of powers of 2. Where the parts cancel little of that is left, of NaN and infinities nothing.
 __device__ inline float sum_of_powers(float a, float b, double turns, double unit, bool& usual) {
@@ -43,15 +40,15 @@ __device__ inline float sum_of_powers(float a, float b, double turns, double uni
 }
 // In float from 1/2 on.
 __device__ inline float sum_of_powers_of_e(float a, float b, bool& usual) {
-    const float apart = ::fabs(a - b), small = apart < 87.0f ? normal_exp(-apart) : 0.0f;
+    const float apart = ::fabs(a - b), power = normal_exp(-apart), small = apart < 87.0f ? power : 0.0f;
     const float sum = LogOfSum<float>::of_one_and(small, 0.0f).beside(a > b ? a : b);
-    if (::fabs(sum) >= 0.5f) return sum;
+    if ((::fabs(sum) >= 0.5f) & (apart == apart)) return sum;
     return sum_of_powers(a, b, Binary<double>::turns, Binary<double>::ln2, usual);
 }
 __device__ inline float sum_of_powers_of_2(float a, float b, bool& usual) {
-    const float apart = ::fabs(a - b), small = apart < 126.0f ? normal_exp2(-apart) : 0.0f;
+    const float apart = ::fabs(a - b), power = normal_exp2(-apart), small = apart < 126.0f ? power : 0.0f;
     const float sum = LogOfSum<float>::of_one_and(small, 0.0f).twos_beside(a > b ? a : b);
-    if (::fabs(sum) >= 0.5f) return sum;
+    if ((::fabs(sum) >= 0.5f) & (apart == apart)) return sum;
     return sum_of_powers(a, b, 1.0, 1.0, usual);
 }
 
@@ -59,12 +56,14 @@ __device__ inline float sum_of_powers_of_2(float a, float b, bool& usual) {
 __device__ inline double sum_of_powers_of_e(double a, double b, bool& usual) {
     const double apart = ::fabs(a - b), top = a > b ? a : b;
     usual = usual & ((apart < 708.0) | (apart > 746.0));
-    return top + LogOfSum<double>::of_one_and(apart < 708.0 ? normal_exp(-apart) : 0.0, 0.0).value();
+    const double power = normal_exp(-apart), small = apart < 708.0 ? power : 0.0;
+    return top + LogOfSum<double>::of_one_and(small, 0.0).value();
 }
 __device__ inline double sum_of_powers_of_2(double a, double b, bool& usual) {
     const double apart = ::fabs(a - b), top = a > b ? a : b;
     usual = usual & ((apart < 1022.0) | (apart > 1076.0));
-    return top + LogOfSum<double>::of_one_and(apart < 1022.0 ? normal_exp2(-apart) : 0.0, 0.0).in_twos();
+    const double power = normal_exp2(-apart), small = apart < 1022.0 ? power : 0.0;
+    return top + LogOfSum<double>::of_one_and(small, 0.0).in_twos();
 }
 
 } // namespace near

@@ -17,6 +17,8 @@ template <class T> __device__ inline void sinh_and_cosh(T x, T& sine, T& cosine)
     cosine = ::cosh(x);
 }
 template <class T> __device__ inline T angle(T y, T x) { return ::atan2(y, x); }
+template <class T> __device__ inline T part_asinh(T x) { return ::asinh(x); }
+template <class T> __device__ inline T part_log1p(T x) { return ::log1p(x); }
 template <class T> __device__ inline T log_of_size(T, T, bool& usual) {
     usual = false;
     return T(0);
@@ -38,6 +40,8 @@ __device__ inline void sinh_and_cosh(float x, float& sine, float& cosine) {
     cosine = half + rest;
 }
 template <class T> __device__ inline T angle(T y, T x) { return near::atan2(y, x); }
+template <class T> __device__ inline T part_asinh(T x) { return near::asinh(x); }
+template <class T> __device__ inline T part_log1p(T x) { return near::log1p(x); }
 using near::log_of_size;
 #endif
 

@@ -146,14 +146,23 @@ template <class T, class U> __device__ inline U common_divisor(U a, U b) {
     }
     return a;
 }
+template <class T, class U> __device__ inline U in_lowest_terms(U a, U b) { // the numerator of a / b; 0 of 0 by 0
+    const U divisor = common_divisor<T>(a, b);
+    return divisor == 0 ? U(0) : Steps<T, U>::quotient(a, divisor);
+}
+// Numbers of 8 bytes that are short are divided in less time as such.
+template <class T> __device__ inline bool is_short(unsigned long long bits) { return sizeof(T) > 4 && bits >> 32 == 0; }
 template <class T> __device__ inline T gcd(T a, T b) {
     typedef typename Unsigned<(sizeof(T) > 4)>::type U;
-    return static_cast<T>(common_divisor<T>(static_cast<U>(magnitude(a)), static_cast<U>(magnitude(b))));
+    const U x = static_cast<U>(magnitude(a)), y = static_cast<U>(magnitude(b));
+    if (is_short<T>(x | y)) return static_cast<T>(common_divisor<T>(static_cast<unsigned int>(x), static_cast<unsigned int>(y)));
+    return static_cast<T>(common_divisor<T>(x, y));
 }
 template <class T> __device__ inline T lcm(T a, T b) {
     typedef typename Unsigned<(sizeof(T) > 4)>::type U;
-    const U x = static_cast<U>(magnitude(a)), y = static_cast<U>(magnitude(b)), divisor = common_divisor<T>(x, y);
-    return static_cast<T>(divisor == 0 ? U(0) : Steps<T, U>::quotient(x, divisor) * y);
+    const U x = static_cast<U>(magnitude(a)), y = static_cast<U>(magnitude(b));
+    if (is_short<T>(x | y)) return static_cast<T>(in_lowest_terms<T>(static_cast<unsigned int>(x), static_cast<unsigned int>(y)) * y);
+    return static_cast<T>(in_lowest_terms<T>(x, y) * y);
 }
 template <class T> __device__ inline unsigned char bitwise_count(T a) {
     return static_cast<unsigned char>(sizeof(T) > 4 ? __popcll(magnitude(a)) : __popc(static_cast<unsigned int>(magnitude(a))));
@@ -264,19 +273,21 @@ template <class T> __device__ inline void divmod(T a, T b, T& r, T& s) {
 }
 
 #if defined QUERN_HAS_HALF || defined QUERN_HAS_BFLOAT16
-template <class Format> __device__ inline SmallFloat<Format> spacing_towards(SmallFloat<Format> a, unsigned short sign) {
-    if (!a.isfinite()) return SmallFloat<Format>(float(a) - float(a));
-    const SmallFloat<Format> end = SmallFloat<Format>::from_bits(static_cast<unsigned short>(sign | Format::exponent_mask));
-    return SmallFloat<Format>(float(::nextafter(a, end)) - float(a));
+template <class Format> __device__ inline SmallFloat<Format> spacing_to(unsigned int next, SmallFloat<Format> a) {
+    const float x = a, nothing = x - x; // NaN of infinities
+    return SmallFloat<Format>((Format::widen(static_cast<unsigned short>(next)) - x) + nothing);
 }
 #endif
 #ifdef QUERN_HAS_HALF
 __device__ inline float16 nextafter(float16 a, float16 b) { return ::nextafter(a, b); }
-__device__ inline float16 spacing(float16 a) { return spacing_towards(a, 0); } // upwards, as NumPy's
+__device__ inline float16 spacing(float16 a) { // upwards, as NumPy's
+    const unsigned int bits = a.bits, below_0 = bits > 0x8000u ? bits - 1u : 1u;
+    return spacing_to(bits < 0x8000u ? bits + 1u : below_0, a);
+}
 #endif
 #ifdef QUERN_HAS_BFLOAT16
 __device__ inline bfloat16 nextafter(bfloat16 a, bfloat16 b) { return ::nextafter(a, b); }
-__device__ inline bfloat16 spacing(bfloat16 a) { return spacing_towards(a, static_cast<unsigned short>(a.bits & 0x8000)); }
+__device__ inline bfloat16 spacing(bfloat16 a) { return spacing_to(a.bits + 1u, a); }
 #endif
 
 #ifdef QUERN_HAS_COMPLEX

@@ -3,6 +3,7 @@ quick way, and what is special, one lane beside the other."""
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from ufunc import oracle
@@ -61,7 +62,7 @@ def test_any_number(device, name, letter):
     ],
 )  # fmt: skip
 def test_many_as_few(device, name, letter):
-    """GPUs take long functions of many numbers in packs, what is unusual apart; the CPU the last ones not in vectors."""
+    """GPUs take long functions of many numbers in packs, what is unusual apart; a CPU the last ones not in vectors."""
     ufunc = getattr(quern, name)
     if not any(loop.startswith(letter) for loop in ufunc.types):
         pytest.skip("no such loop")
@@ -243,6 +244,17 @@ def test_neighbours_of_any_floats(device, letter):
         a, b = quern.asarray(x), quern.asarray(y)
         same(quern.nextafter(a, b).get(), np.nextafter(x, y), "nextafter")
         same(quern.spacing(a).get(), np.spacing(x), "spacing")
+
+
+@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16])
+def test_spacing_of_every_two_byte_float(device, dtype):
+    x = np.arange(65536, dtype=np.uint16).view(dtype)
+    with np.errstate(all="ignore"):
+        wanted = np.spacing(x)
+    found = quern.spacing(quern.asarray(x)).get()
+    np.testing.assert_array_equal(found.astype("f"), wanted.astype("f"))
+    number = wanted == wanted
+    np.testing.assert_array_equal(found.view("u2")[number], wanted.view("u2")[number])
 
 
 def test_masked_and_strided(device):
