@@ -58,7 +58,7 @@ template <class T> struct Nearest {
         const bool inside = ::fabs(a) < ::fabs(b);
         whole = inside ? T(0) : nearest.value;
         left = inside ? a : ::fma(-nearest.value, b, a);
-        usual = (::fabs(ratio) < Ends<T>::small) & (size >= Ends<T>::low) & (size < Ends<T>::high);
+        usual = !(::fabs(ratio) >= Ends<T>::small) & (size >= Ends<T>::low) & (size < Ends<T>::high); // NaN is
     }
     __device__ bool is_past(T sign) const { return (left != T(0)) & ((left < T(0)) != (sign < T(0))); }
     __device__ T rest(T a, T b) const { // with the sign of a

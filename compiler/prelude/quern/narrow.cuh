@@ -49,7 +49,7 @@ __device__ inline float log2(float x) { return scaled_log(x, 1.0f); }
 __device__ inline float log10(float x) { return scaled_log(x, tens); }
 __device__ inline float quick_scaled_log(float x, float scale, bool& usual) {
     const float f = x - 1.0f;
-    usual = usual & !(::fabs(x) < 1.17549435e-38f);
+    usual = usual & (!(::fabs(x) < 1.17549435e-38f) | (x == 0.0f));
     return ::fabs(f) < 0.0625f ? log_near_one(f) * (scale * turns) : normal_log2(x) * scale;
 }
 __device__ inline float quick_log(float x, bool& usual) { return quick_scaled_log(x, log_2, usual); }
@@ -159,12 +159,12 @@ QUERN_IN_ONE_STEP(asinh) QUERN_IN_ONE_STEP(acosh) QUERN_IN_ONE_STEP(atanh) QUERN
 
 __device__ inline float quick_hypot(float a, float b, bool& usual) {
     const float square = ::fma(a, a, b * b);
-    usual = usual & (square > 0x1p-100f) & (square < 0x1p100f);
+    usual = usual & (((square > 0x1p-100f) & (square < 0x1p100f)) | (::fabs(a) + ::fabs(b) == 0.0f));
     return normal_root(square);
 }
 // log(e^a + e^b), and of powers of 2, to 22 places after the point: not where that is close to 0.
 __device__ inline float sum_of_powers(float a, float b, float turns, float unit, bool& usual) {
-    const float apart = ::fabs(a - b), top = a > b ? a : b;
+    const float apart = near::distance(a, b), top = a > b ? a : b;
     const float sum = ::fma(unit, normal_log2(1.0f + normal_exp2(-turns * apart)), top);
     usual = usual & (::fabs(sum) >= 0x1p-9f);
     return sum;

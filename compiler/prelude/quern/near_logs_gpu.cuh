@@ -1,5 +1,5 @@
-// Logarithms of 1 and something on GPUs, by the tables of near_parts.cuh, and functions that are such: at most 1.3 units off.
-// Without a branch, a division or a root of all places; what is special of ends, infinities and NaN is the toolchain's.
+// Logarithms of 1 and something on GPUs, by the tables of near_parts.cuh, and functions that are such: at most 1.8 units off.
+// Without a branch, a division or a root of all places; the ends of their ranges are the toolchain's.
 #pragma once
 #include "quern/near_log.cuh"
 #include "quern/near_powers.cuh"
@@ -96,9 +96,10 @@ template <class T> __device__ inline T quick_acosh(T x, bool& usual) { // log(1 
     const T t = x - T(1), sum = t + T(2), square = t * sum;
     const RootOfTwo<T> root(square, ::fma(t, t - (sum - T(2)), ::fma(t, sum, -square)));
     const T found = root.value + root.lost, u = found + t;
-    usual = usual & (x != T(1)) & !(x >= LogRange<T>::most);
+    usual = usual & !(x >= LogRange<T>::most);
+    const T end = x == T(1) ? T(0) : Infinite<T>::value() - Infinite<T>::value();
     const T log = LogOfSum<T>::of_one_and(u, (root.lost - (found - root.value)) + (t - (u - found))).value();
-    return x < T(1) ? Infinite<T>::value() - Infinite<T>::value() : log;
+    return x <= T(1) ? end : log;
 }
 template <class T> __device__ inline T quick_atanh(T x, bool& usual) { // log(1 + 2|x| / (1 - |x|)) / 2
     const T none = Infinite<T>::value() - Infinite<T>::value(), size = ::fabs(x) > T(1) ? none : ::fabs(x);

@@ -31,22 +31,27 @@ __device__ inline double log2_of_one_and_power(double t) {
     const PartOf<double> parts(sum);
     return parts.power + log2_of_part(parts.index) + ::fma(parts.r, log2_share(parts.r), lost * Binary<double>::turns);
 }
-// log(e^a + e^b), and of powers of 2. Where the parts cancel little of that is left, of NaN and infinities nothing.
+// |a - b|, also of one infinity.
+template <class T> __device__ inline T distance(T a, T b) {
+    const T apart = ::fabs(a - b);
+    return a == b ? T(0) : apart;
+}
+// log(e^a + e^b), and of powers of 2. Where the parts cancel little of that is left, of NaN nothing.
 __device__ inline float sum_of_powers(float a, float b, double turns, double unit, bool& usual) {
-    const double apart = ::fabs(static_cast<double>(a) - static_cast<double>(b)), top = a > b ? a : b;
+    const double apart = distance<double>(a, b), top = a > b ? a : b;
     const double value = ::fma(unit, log2_of_one_and_power(apart * turns), top);
     usual = usual & (::fabs(value) >= ::fabs(top) * 0x1p-8) & (apart == apart);
     return static_cast<float>(value);
 }
 // In float from 1/2 on.
 __device__ inline float sum_of_powers_of_e(float a, float b, bool& usual) {
-    const float apart = ::fabs(a - b), power = normal_exp(-apart), small = apart < 87.0f ? power : 0.0f;
+    const float apart = distance(a, b), power = normal_exp(-apart), small = apart < 87.0f ? power : 0.0f;
     const float sum = LogOfSum<float>::of_one_and(small, 0.0f).beside(a > b ? a : b);
     if ((::fabs(sum) >= 0.5f) & (apart == apart)) return sum;
     return sum_of_powers(a, b, Binary<double>::turns, Binary<double>::ln2, usual);
 }
 __device__ inline float sum_of_powers_of_2(float a, float b, bool& usual) {
-    const float apart = ::fabs(a - b), power = normal_exp2(-apart), small = apart < 126.0f ? power : 0.0f;
+    const float apart = distance(a, b), power = normal_exp2(-apart), small = apart < 126.0f ? power : 0.0f;
     const float sum = LogOfSum<float>::of_one_and(small, 0.0f).twos_beside(a > b ? a : b);
     if ((::fabs(sum) >= 0.5f) & (apart == apart)) return sum;
     return sum_of_powers(a, b, 1.0, 1.0, usual);
@@ -54,13 +59,13 @@ __device__ inline float sum_of_powers_of_2(float a, float b, bool& usual) {
 
 // Of doubles, as log(1 + e^-apart) beside the larger one; not where that power is a subnormal number.
 __device__ inline double sum_of_powers_of_e(double a, double b, bool& usual) {
-    const double apart = ::fabs(a - b), top = a > b ? a : b;
+    const double apart = distance(a, b), top = a > b ? a : b;
     usual = usual & ((apart < 708.0) | (apart > 746.0));
     const double power = normal_exp(-apart), small = apart < 708.0 ? power : 0.0;
     return top + LogOfSum<double>::of_one_and(small, 0.0).value();
 }
 __device__ inline double sum_of_powers_of_2(double a, double b, bool& usual) {
-    const double apart = ::fabs(a - b), top = a > b ? a : b;
+    const double apart = distance(a, b), top = a > b ? a : b;
     usual = usual & ((apart < 1022.0) | (apart > 1076.0));
     const double power = normal_exp2(-apart), small = apart < 1022.0 ? power : 0.0;
     return top + LogOfSum<double>::of_one_and(small, 0.0).in_twos();
