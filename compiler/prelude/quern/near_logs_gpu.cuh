@@ -114,6 +114,7 @@ template <class T> __device__ inline T quick_log1p(T x, bool& usual) {
     const T none = Infinite<T>::value() - Infinite<T>::value(), kept = x < T(-1) ? none : x;
     return ::copysign(LogOfSum<T>::of_one_and(kept, T(0)).value(), x);
 }
+#ifndef __QUERN_HOST__ // which has its own of these names
 // Of one element: as packs have it.
 #define QUERN_BY_QUICK(name)                                               \
     template <class T> __device__ inline T name(T x) {                     \
@@ -127,6 +128,7 @@ QUERN_BY_QUICK(acosh)
 QUERN_BY_QUICK(atanh)
 QUERN_BY_QUICK(log1p)
 #undef QUERN_BY_QUICK
+#endif
 
 // log(sqrt(x^2 + y^2)), x >= y >= 0, also where that is close to 0.
 __device__ inline double log_of_size(double x, double y, bool& usual) {
