@@ -2,7 +2,7 @@
 #pragma once
 #define QUERN_HAS_COMPLEX 1
 
-#include "quern/pairs.cuh"
+#include "quern/complex_parts.cuh"
 
 template <class T> struct complex;
 
@@ -150,7 +150,7 @@ QUERN_OF complex<T> log(const complex<T>& z) {
     const T found = quern::log_of_size(big, small, usual);
     if (usual) return complex<T>(found, angle);
     if (big > T(0.5) && big < T(2)) // near the unit circle log(|z|) itself would cancel
-        return complex<T>(T(0.5) * log1p((big - 1) * (big + 1) + small * small), angle);
+        return complex<T>(T(0.5) * log1p(quern::square_less_one(big, small)), angle);
     return complex<T>(log(hypot(x, y)), angle);
 }
 QUERN_OF complex<T> log2(const complex<T>& z) { return log(z) * T(1.44269504088896340736); }

@@ -73,23 +73,6 @@ template <class T> struct Nearest {
         return found == T(0) ? ::copysign(found, b < T(0) ? -a : a) : found;
     }
 };
-template <class T> struct OfFloats {
-    static __device__ T left(T a, T b) {
-        const Nearest<T> nearest(a, b);
-        if (nearest.usual) return nearest.rest(a, b);
-        return ::fmod(a, b);
-    }
-    static __device__ T remainder(T a, T b) {
-        const Nearest<T> nearest(a, b);
-        if (nearest.usual) return nearest.remainder(b);
-        return remainder_of(::fmod(a, b), b);
-    }
-    static __device__ T floored(T a, T b) {
-        const Nearest<T> nearest(a, b);
-        if (nearest.usual) return nearest.floored(a, b);
-        return quotient_of(::fmod(a, b), a, b);
-    }
-};
 // First steps for packs of elements, which ask one question for all of them.
 template <class T> __device__ inline T quick_rest(T a, T b, bool& usual) {
     const Nearest<T> nearest(a, b);
@@ -112,6 +95,11 @@ template <class T> __device__ inline void quick_divmod(T a, T b, T& r, T& s, boo
     r = nearest.floored(a, b);
     s = nearest.remainder(b);
 }
+template <class T> struct OfFloats {
+    static __device__ T left(T a, T b) QUERN_QUICK_OR(quick_rest(a, b, usual), ::fmod(a, b))
+    static __device__ T remainder(T a, T b) QUERN_QUICK_OR(quick_remainder(a, b, usual), remainder_of(::fmod(a, b), b))
+    static __device__ T floored(T a, T b) QUERN_QUICK_OR(quick_floored(a, b, usual), quotient_of(::fmod(a, b), a, b))
+};
 #endif
 
 } // namespace division

@@ -2,6 +2,7 @@
 // and for GPUs where CUDA's are off by more. Without branches, so that loops of them become vectors.
 // Polynomials are near-minimax fits over the reduced ranges, made for this file.
 #pragma once
+#include "quern/approximate.cuh"
 
 namespace quern {
 namespace near {
@@ -46,29 +47,19 @@ template <class T> __device__ inline T quotient(T a, T b) { return a / b; }
 template <class T> __device__ inline T rough_inverse(T x) { return T(1) / x; }
 #else
 __device__ inline double rough_inverse(double x) { // 38 bits
-    double r;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    const double r = approximate::inverse(x);
     return ::fma(r, ::fma(-x, r, 1.0), r);
 }
-__device__ inline float rough_inverse(float x) { // 22 bits
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+__device__ inline float rough_inverse(float x) { return approximate::inverse(x); }
 template <class T> __device__ inline T quotient(T a, T b) {
     const T inverse = rough_inverse(b), near = a * inverse;
     return ::fma(::fma(-near, b, a), inverse, near);
 }
 __device__ inline double rough_inverse_root(double x) { // 38 bits
-    double r;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    const double r = approximate::inverse_root(x);
     return ::fma(r, ::fma(-0.5 * x * r, r, 0.5), r);
 }
-__device__ inline float rough_inverse_root(float x) { // 22
-    float r;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+__device__ inline float rough_inverse_root(float x) { return approximate::inverse_root(x); }
 template <class T> __device__ inline T root(T x) {
     const T inverse = rough_inverse_root(x), near = x * inverse;
     return x == T(0) ? x : ::fma(::fma(-near, near, x), T(0.5) * inverse, near);
@@ -84,6 +75,15 @@ template <class T> struct Whole {
         value = moved - shift;
     }
 };
+
+// The body of a function of one element, as packs of them have it: what is quick, or where that clears `usual` what is not.
+#define QUERN_QUICK_OR(quick, general) \
+    {                                  \
+        bool usual = true;             \
+        const auto found = quick;      \
+        if (usual) return found;       \
+        return general;                \
+    }
 
 // seldom_NAME(usual, x, wanted): `usual`, or the scalar expression in x where it is wanted. On the CPU loops stay in
 // vectors: the host compiler calls it where a lane of a vector asks for it.
@@ -328,13 +328,22 @@ __device__ inline double atan(double x) {
     return ::copysign(steep ? Quarter<double>::value - (flat - Quarter<double>::rest) : flat, x);
 }
 #endif
+// close / far, 0 <= close <= far: a quotient in the middle of the range, by a power of two that leaves it as it is.
+#ifdef __QUERN_HOST__
+template <class T> __device__ inline T ratio_of(T close, T far) { return close / far; }
+#else
+template <class T> __device__ inline T ratio_of(T close, T far) {
+    const T up = far < T(0x1p-100) ? T(0x1p100) : T(1), scale = far > T(0x1p100) ? T(0x1p-100) : up;
+    const T found = quotient(close * scale, far * scale);
+    return far < Infinite<T>::value() ? found : T(0);
+}
+#endif
 template <class T> __device__ inline T atan2(T y, T x) {
     const T up = ::fabs(y), along = ::fabs(x);
     const bool steep = up > along;
     const T far = steep ? up : along, close = steep ? along : up;
     const T same = far == T(0) ? T(0) : T(1); // both 0, or both infinite
-    const bool sized = (far > T(0x1p-100)) & (far < T(0x1p100));
-    const T q = close == far ? same : sized ? quotient(close, far) : close / far;
+    const T ratio = ratio_of(close, far), q = close == far ? same : ratio;
     const T z = q * q, flat = ::fma(q * z, atan_tail(z), q);
     const T turned = Quarter<T>::value - (flat - Quarter<T>::rest), first = steep ? turned : flat;
     const T behind = T(2) * Quarter<T>::value - (first - T(2) * Quarter<T>::rest);

@@ -40,15 +40,17 @@ template <> struct LogOfSum<double> {
 };
 template <> struct LogOfSum<float> {
     float power, f, tail;
+    __device__ LogOfSum(int bits, float f, float rest)
+        : power(static_cast<float>(bits)), f(f), tail(::fma(f * f, log_tail_of_third(f), rest)) {}
+    static __device__ LogOfSum of(float sum, float rest) {
+        const int power = power_bits(sum);
+        const float scale = __int_as_float(0x3f800000 - power), f = ::fma(sum, scale, -1.0f), left = rest * scale;
+        return LogOfSum(power, f, ::fma(-f, ::fma(-f, left, left), left)); // of left / (1 + f)
+    }
     static __device__ LogOfSum of_one_and(float u, float rest) {
         const int power = power_bits(1.0f + u);
-        const float scale = __int_as_float(0x3f800000 - power);
-        LogOfSum log;
-        log.power = static_cast<float>(power);
-        log.f = ::fma(u, scale, scale - 1.0f);
-        const float lost = ::fma(u, scale, (scale - 1.0f) - log.f);
-        log.tail = ::fma(log.f * log.f, log_tail_of_third(log.f), ::fma(rest, scale, lost));
-        return log;
+        const float scale = __int_as_float(0x3f800000 - power), f = ::fma(u, scale, scale - 1.0f);
+        return LogOfSum(power, f, ::fma(rest, scale, ::fma(u, scale, (scale - 1.0f) - f)));
     }
     __device__ float value() const { return ::fma(power, ln2_of_power_bits, f + tail); }
     // A number and the logarithm; and that to base 2.
@@ -115,36 +117,15 @@ template <class T> __device__ inline T quick_log1p(T x, bool& usual) {
     return ::copysign(LogOfSum<T>::of_one_and(kept, T(0)).value(), x);
 }
 #ifndef __QUERN_HOST__ // which has its own of these names
-// Of one element: as packs have it.
-#define QUERN_BY_QUICK(name)                                               \
-    template <class T> __device__ inline T name(T x) {                     \
-        bool usual = true;                                                 \
-        const T found = quick_##name(x, usual);                            \
-        if (usual) return found;                                           \
-        return static_cast<T>(::name(static_cast<double>(x)));             \
-    }
+#define QUERN_BY_QUICK(name) \
+    template <class T> __device__ inline T name(T x) \
+        QUERN_QUICK_OR(quick_##name(x, usual), static_cast<T>(::name(static_cast<double>(x))))
 QUERN_BY_QUICK(asinh)
 QUERN_BY_QUICK(acosh)
 QUERN_BY_QUICK(atanh)
 QUERN_BY_QUICK(log1p)
 #undef QUERN_BY_QUICK
 #endif
-
-// log(sqrt(x^2 + y^2)), x >= y >= 0, also where that is close to 0.
-__device__ inline double log_of_size(double x, double y, bool& usual) {
-    const double square = x * x, other = y * y, sum = square + other;
-    const double rest = (other - (sum - square)) + (::fma(x, x, -square) + ::fma(y, y, -other));
-    usual = usual & (sum > 0x1p-900) & (sum < 0x1p900);
-    return 0.5 * LogOfSum<double>(sum, rest).value();
-}
-__device__ inline float log_of_size(float x, float y, bool& usual) { // squares are whole in double
-    const double square = static_cast<double>(x) * x, other = static_cast<double>(y) * y, sum = square + other;
-    const double rest = sum < 2.0 ? other - (sum - square) : 0.0;
-    const PartOf<double> part(sum);
-    usual = usual & (sum > 0.0) & (sum < Infinite<double>::value());
-    const double twos = part.power + log2_of_part(part.index) + ::fma(part.r, log2_share(part.r), rest * Binary<double>::turns);
-    return static_cast<float>(0.5 * Binary<double>::ln2 * twos);
-}
 
 } // namespace near
 } // namespace quern

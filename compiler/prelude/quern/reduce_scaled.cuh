@@ -1,5 +1,6 @@
 // The largest of some floats and the sum of the exponentials of what they are short of it, in one reading.
 #pragma once
+#include "quern/approximate.cuh"
 #include "quern/reduce_ops.cuh"
 
 namespace quern {
@@ -8,9 +9,7 @@ template <class T> __device__ inline T exp_of_short(const T& x) { return ::exp(-
 #if !defined(__QUERN_HOST__)
 // Next to the largest one's, which is 1, it is as good as exp: what is small is wrong by more, and adds less.
 template <> __device__ inline float exp_of_short(const float& x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(fabsf(x) * -1.4426950408889634f));
-    return y;
+    return approximate::exp2(fabsf(x) * -1.4426950408889634f);
 }
 #endif
 

@@ -2,6 +2,7 @@
 // all floats. Of others they take `usual` away: then the elements are computed again, by those. They ask in every call, and what
 // is behind the question waits for it: elements side by side are no longer computed in turns.
 #pragma once
+#include "quern/approximate.cuh"
 #ifdef __QUERN_HOST__
     #include "quern/ufunc.cuh"
 #else
@@ -11,25 +12,8 @@
 namespace quern {
 namespace swift {
 
-// 22 bits of 1 / x and 1 / sqrt(x); 0 where the result is below the normal range.
-#ifdef __QUERN_HOST__
-__device__ inline float near_inverse(float x) { return ::fabs(x) > 8.5070592e37f ? 0.0f : 1.0f / x; }
-__device__ inline float near_inverse_root(float x) { return 1.0f / ::sqrt(x); }
-#else
-__device__ inline float near_inverse(float x) {
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-__device__ inline float near_inverse_root(float x) {
-    float r;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-#endif
-
 __device__ inline float inverse(float x) {
-    const float near = near_inverse(x);
+    const float near = approximate::inverse(x);
     return ::fma(near, ::fma(-x, near, 1.0f), near);
 }
 // What leaves the range ends as NaN, 0 or too small; of a small `a` what a * r leaves would be rounded. With the rounded inverse
@@ -61,7 +45,7 @@ __device__ inline float reciprocal(float x, bool& usual) {
     return r;
 }
 __device__ inline float sqrt(float x, bool& usual) {
-    const float r = near_inverse_root(x), near = x * r, root = ::fma(::fma(-near, near, x), 0.5f * r, near);
+    const float r = approximate::inverse_root(x), near = x * r, root = ::fma(::fma(-near, near, x), 0.5f * r, near);
     usual = usual & (root >= 8.8817842e-16f); // 2^-50
     return root;
 }

@@ -214,12 +214,8 @@ __device__ inline double any_logaddexp2(double a, double b) {
 #else
 #define QUERN_SUM_OF_POWERS(name, quick)                                                                    \
     template <class T> __device__ inline T quick_##name(T a, T b, bool& usual) { return quick(a, b, usual); } \
-    template <class T> __device__ inline T name(T a, T b) {                                                 \
-        bool usual = true;                                                                                  \
-        const T found = quick(a, b, usual);                                                                 \
-        if (usual) return found;                                                                            \
-        return static_cast<T>(any_##name(static_cast<double>(a), static_cast<double>(b)));                  \
-    }
+    template <class T> __device__ inline T name(T a, T b)                                                   \
+        QUERN_QUICK_OR(quick(a, b, usual), static_cast<T>(any_##name(static_cast<double>(a), static_cast<double>(b))))
 using near::quick_asinh; using near::quick_acosh; using near::quick_atanh; using near::quick_tan; using near::quick_log1p;
 #endif
 QUERN_SUM_OF_POWERS(logaddexp, near::sum_of_powers_of_e)
@@ -343,7 +339,7 @@ QUERN_OF complex<T> expm1(QUERN_Z a) { // cos(y) = 1 - 2 sin(y/2)^2
     const T twice = 2 * sine * sine;
     return complex<T>(less * (1 - twice) - twice, size * (2 * sine * cosine));
 }
-QUERN_OF complex<T> log1p(QUERN_Z a) { return complex<T>(::log(hypot(a.real() + 1, a.imag())), ::atan2(a.imag(), a.real() + 1)); }
+QUERN_OF complex<T> log1p(QUERN_Z a) { return ::log(complex<T>(a.real() + 1, a.imag())); }
 QUERN_OF complex<T> exp(QUERN_Z a) { return ::exp(a); }
 QUERN_OF complex<T> sin(QUERN_Z a) { return ::sin(a); }
 QUERN_OF complex<T> cos(QUERN_Z a) { return ::cos(a); }

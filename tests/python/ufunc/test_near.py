@@ -3,6 +3,8 @@ quick way, and what is special, one lane beside the other."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -90,6 +92,32 @@ def test_many_as_few(device, name, letter):
         ufunc(*[x[1:] for x in copies], out=copies[0][1:])
         found, wanted = copies[0][1:], large[1:]
         assert bool(alike(found, wanted).all())
+
+
+@pytest.mark.parametrize("letter", "FD")
+def test_logarithms_of_complex_numbers(device, letter):
+    """Of every size, and next to the unit circle, where what is left of it is small."""
+    random = np.random.default_rng(21)
+    real = letter.lower()
+    angle = random.uniform(0, 7, 6000)
+    size = np.exp(random.uniform(-40, 40, angle.size))
+    size[::2] = 1 + random.uniform(-1, 1, size[::2].size) * np.exp(
+        -random.uniform(0, 40, size[::2].size)
+    )
+    x, y = (size * np.cos(angle)).astype(real), (size * np.sin(angle)).astype(real)
+    x[::7], y[::7] = 1, np.exp(-random.uniform(0, 40, x[::7].size))
+    x[1::14], y[1::14] = y[1::14], x[1::14].copy()
+    left = [
+        Fraction(float(u)) ** 2 + Fraction(float(v)) ** 2 - 1 for u, v in zip(x, y, strict=True)
+    ]
+    near_1 = np.array([float(min(part, 9)) for part in left], "g")
+    square = np.square(x.astype("g")) + np.square(y.astype("g"))
+    exact = np.log(square) / 2
+    exact[abs(near_1) < 0.5] = np.log1p(near_1[abs(near_1) < 0.5]) / 2
+    found = quern.log(quern.asarray((x + 1j * y).astype(letter))).get()
+    away = np.where(abs(found.real - exact) < 2.0**-105, 0, oracle.units(found.real, exact))
+    assert away.max() <= 3
+    assert oracle.units(found.imag, np.arctan2(y.astype("g"), x.astype("g"))).max() <= 2
 
 
 @pytest.mark.parametrize("letter", "fd")
