@@ -312,13 +312,13 @@ class RowEmitter : private RowTexts {
         const std::string type = type_of_join(k, j),
                           found = join("static_cast<", type, "::_type_reduce>(",
                                        own(join("own_", k, "_", j)), ")"),
-                          in_block =
-                              layout_.columns
-                                  ? join("quern::join_columns<", int{layout_.columns}, ">(", found,
-                                         ", ", own("in_block"), ", ", type, "(), ", own("slots"),
-                                         ".bytes)")
-                                  : join("quern::join_group(", found, ", ", own("in_block"), ", ",
-                                         type, "(), ", own(join("slots_", k, "_", j)), ")");
+                          in_block = layout_.columns
+                                         ? join("quern::join_columns<", int{layout_.columns}, ">(",
+                                                found, ", ", own("in_block"), ", ", type, "(), ",
+                                                own("slots"), ".bytes)")
+                                         : join("quern::join_group(", own(join("own_", k, "_", j)),
+                                                ", ", own("in_block"), ", ", type, "(), ",
+                                                own(join("slots_", k, "_", j)), ")");
         if (layout_.cluster_bits == 0)
             return in_block;
         return join(layout_.columns

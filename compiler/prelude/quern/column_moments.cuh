@@ -1,5 +1,6 @@
 // Mean and variance of rows and columns whose parts threads hold: all parts of one are joined at once.
 #pragma once
+#include "quern/approximate.cuh"
 #include "quern/reduce_moments.cuh"
 
 namespace quern {
@@ -7,11 +8,19 @@ namespace quern {
 // Differences from it stay within the range, or their squares do not.
 template <class T> __device__ inline T near_or_zero(const T& x) { return fabs(x) < (sizeof(T) == 4 ? T(8.5e37) : T(4.4e307)) ? x : T(0); }
 
+// What may be divided by without a branch, where the result is chosen afterwards.
+template <class T> __device__ inline T positive_or_one(const T& count) { return count > T(0) ? count : T(1); }
+// 1 / n, n a count, roughly.
+#ifdef __QUERN_HOST__
+template <class T> __device__ inline T inverse_of_count(const T& n) { return T(1) / n; }
+#else
+template <class T> __device__ inline T inverse_of_count(const T& n) { return approximate::inverse(n); }
+#endif
 // x / n, where n is a count: right to the last bit or the one before it.
 template <class T> __device__ inline T share_of(const T& x, const T& n) { return x / n; }
 #ifndef __QUERN_HOST__
 template <> __device__ inline float share_of(const float& x, const float& n) {
-    const float of_one = __fdividef(1.0f, n), near = x * of_one, nearer = ::fmaf(::fmaf(-near, n, x), of_one, near);
+    const float of_one = inverse_of_count(n), near = x * of_one, nearer = ::fmaf(::fmaf(-near, n, x), of_one, near);
     return nearer == nearer ? nearer : near; // infinite ones are not nearer
 }
 #endif
@@ -54,7 +63,8 @@ template <class T> struct ColumnMoments {
     __device__ T average() const { return static_cast<T>(mean); }
     __device__ T variance(double ddof) const {
         const T left = count - static_cast<T>(ddof), squares = scatter < T(0) ? T(0) : scatter;
-        return left > T(0) ? share_of(squares, left) : squares / T(0);
+        const T share = share_of(squares, positive_or_one(left));
+        return left > T(0) ? share : squares * (T(1) / T(0));
     }
     __device__ T nan_variance(double ddof) const { return count > static_cast<T>(ddof) ? variance(ddof) : T(0) / T(0); }
 };
@@ -78,60 +88,7 @@ __device__ inline ColumnMoments<T> join_in_first(const ColumnMoments<T>& own, un
     return join_lanes(own, lanes, join);
 }
 
-// Sums of what values are off a base, and of the squares: those about one base add up.
-template <class T> struct AboutBase {
-    T count, base, sum, squares;
-    __device__ AboutBase(const ColumnMoments<T>& of, const T& from) : count(of.count), base(from) {
-        const T off = of.mean - Twofold<T>(base);
-        sum = count * off, squares = ::fma(sum, off, of.scatter);
-    }
-    __device__ void move_to(const T& other) {
-        const T off = base - other, moved = count * off;
-        squares += off * (sum + sum + moved), sum += moved, base = other;
-    }
-    __device__ void add_up(const AcrossLanes& across) {
-#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
-        if (across.lanes == 32) count = static_cast<T>(__reduce_add_sync(0xffffffffu, static_cast<unsigned int>(count)));
-        else
-#endif
-            count = across.sum(count);
-        sum = across.sum(sum), squares = across.sum(squares);
-    }
-    // Is the mean so far off that the squares about it would be left with few digits?
-    __device__ bool is_far() const {
-        const T most = T(4) * count * squares;
-        return !(T(5) * sum * sum <= most && most < Limits<T>::high());
-    }
-    __device__ explicit operator ColumnMoments<T>() const {
-        const T about = count > T(0) ? share_of(sum, count) : T(0);
-        return ColumnMoments<T>(count, base, about, ::fma(-sum, about, squares));
-    }
-};
-// Warps meet once, about what their first one found; where that is far off they meet step by step. Every cycle counts between
-// the last value that comes and the first one that goes.
-template <class T, class Join, int most>
-__device__ inline ColumnMoments<T> join_group(const ColumnMoments<T>& own, unsigned int bits, const Join& join, Slots<ColumnMoments<T>, most>& slots) {
-    const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32, threads = 1u << bits, warps = threads / 32;
-    if (threads <= 32) return join_lanes(own, threads, join);
-    const AcrossLanes across = {32};
-    AboutBase<T>* const found = reinterpret_cast<AboutBase<T>*>(slots.bytes) + (warp & ~(warps - 1));
-    AboutBase<T> all(own, near_or_zero(across.first(static_cast<T>(own.mean))));
-    all.add_up(across);
-    if (lane == 0) found[warp & (warps - 1)] = all;
-    __syncthreads();
-    all = found[lane & (warps - 1)];
-    bool far = all.is_far();
-    all.move_to(found[0].base);
-    all.add_up(AcrossLanes{warps});
-    const ColumnMoments<T> made(all);
-    far = __any_sync(0xffffffffu, far | all.is_far());
-    if (threads != blockDim.x) far = __syncthreads_or(far);
-    if (!far) return made;
-    __syncthreads(); // others may still read what is written now
-    return join_steps(own, bits, join, slots);
-}
-
-// The same while one thread takes values, one after the other, each a count of one about itself.
+// Those of one thread, which takes values one after the other, each a count of one about itself.
 template <class T> struct ColumnShifted {
     int count;
     T base, sum, squares;
@@ -153,6 +110,59 @@ __device__ inline ColumnShifted<T> combined(const ColumnShifted<T>& a, const Col
     both.sum = a.sum + off;
     both.squares = ::fma(off, off, a.squares);
     return both;
+}
+
+// Sums of what values are off a base, and of the squares: those about one base add up.
+template <class T> struct AboutBase {
+    T count, base, sum, squares;
+    __device__ explicit AboutBase(const ColumnShifted<T>& of)
+        : count(static_cast<T>(of.count)), base(of.base), sum(of.sum), squares(of.squares) {}
+    __device__ T middle() const { return count > T(0) ? ::fma(sum, inverse_of_count(count), base) : base; } // of the values, nearly
+    __device__ void move_to(const T& other) {
+        const T off = base - other, moved = count * off;
+        squares += off * (sum + sum + moved), sum += moved, base = other;
+    }
+    __device__ void add_up(const AcrossLanes& across) {
+#if !defined(__QUERN_HOST__) && __CUDA_ARCH__ >= 800
+        if (across.lanes == 32) count = static_cast<T>(__reduce_add_sync(0xffffffffu, static_cast<unsigned int>(count)));
+        else
+#endif
+            count = across.sum(count);
+        sum = across.sum(sum), squares = across.sum(squares);
+    }
+    // Is the mean so far off that the squares about it would be left with few digits?
+    __device__ bool is_far() const {
+        const T most = T(4) * count * squares;
+        return !(T(5) * sum * sum <= most && most < Limits<T>::high());
+    }
+    __device__ explicit operator ColumnMoments<T>() const {
+        const T about = share_of(sum, positive_or_one(count)); // of nothing 0
+        return ColumnMoments<T>(count, base, about, ::fma(-sum, about, squares));
+    }
+};
+// Warps meet once, about what their first one found; where that is far off they meet step by step. Every cycle counts between
+// the last value that comes and the first one that goes.
+template <class T, class Join, int most>
+__device__ inline ColumnMoments<T> join_group(const ColumnShifted<T>& own, unsigned int bits, const Join& join, Slots<ColumnMoments<T>, most>& slots) {
+    const unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32, threads = 1u << bits, warps = threads / 32;
+    if (threads <= 32) return join_lanes(static_cast<ColumnMoments<T>>(own), threads, join);
+    const AcrossLanes across = {32};
+    AboutBase<T>* const found = reinterpret_cast<AboutBase<T>*>(slots.bytes) + (warp & ~(warps - 1));
+    AboutBase<T> all(own);
+    all.move_to(near_or_zero(across.first(all.middle())));
+    all.add_up(across);
+    if (lane == 0) found[warp & (warps - 1)] = all;
+    __syncthreads();
+    all = found[lane & (warps - 1)];
+    bool far = all.is_far();
+    all.move_to(found[0].base);
+    all.add_up(AcrossLanes{warps});
+    const ColumnMoments<T> made(all);
+    far = __any_sync(0xffffffffu, far | all.is_far());
+    if (threads != blockDim.x) far = __syncthreads_or(far);
+    if (!far) return made;
+    __syncthreads(); // others may still read what is written now
+    return join_steps(static_cast<ColumnMoments<T>>(own), bits, join, slots);
 }
 
 } // namespace quern

@@ -64,9 +64,9 @@ __device__ inline T join_steps(const T& own, unsigned int bits, const Join& join
     __syncthreads();
     return slots[first];
 }
-template <class T, class Join, int most>
-__device__ inline T join_group(const T& own, unsigned int bits, const Join& join, Slots<T, most>& slots) {
-    return join_steps(own, bits, join, slots);
+template <class Own, class T, class Join, int most>
+__device__ inline T join_group(const Own& own, unsigned int bits, const Join& join, Slots<T, most>& slots) {
+    return join_steps(static_cast<T>(own), bits, join, slots);
 }
 
 // The same where `width` neighbouring threads, a unit, have a row each, and 2^bits units parts of the same rows: those with
