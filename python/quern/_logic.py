@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core
-from quern._creation import array, asarray, zeros
+from quern._creation import array, asarray, ones, zeros
 from quern._operands import (
     as_array,
     ufuncs,
@@ -132,6 +132,8 @@ def iscomplex(x: object) -> ndarray:
 def isreal(x: object) -> ndarray:
     """Is the element's imaginary part 0? Source: NumPy, `numpy.isreal`."""
     values = as_array(x)
+    if values.dtype.kind != "c":
+        return ones(values.shape, np.bool_, device=values.device)
     return ufuncs["equal"](values.imag, 0)
 
 

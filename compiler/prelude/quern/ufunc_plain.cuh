@@ -32,8 +32,10 @@ template <class T> __device__ inline T sign(T a) {
     return !Integer<T>::is_signed || low > T(-1) ? low : T(-1);
 }
 template <class T> __device__ inline T reciprocal(T a) { // of 0, what NumPy's cast of infinity leaves
-    if (a == T(0)) return Integer<T>::is_signed && sizeof(T) > 2 ? static_cast<T>(1ull << (8 * sizeof(T) - 1)) : T(0);
-    return a == T(1) || (Integer<T>::is_signed && a == T(-1)) ? a : T(0);
+    const T end = Integer<T>::is_signed && sizeof(T) > 2 ? static_cast<T>(1ull << (8 * sizeof(T) - 1)) : T(0);
+    const bool one = (a == T(1)) | (Integer<T>::is_signed & (a == T(-1)));
+    const T cut = one ? a : T(0);
+    return a == T(0) ? end : cut;
 }
 template <class T> __device__ inline T conjugate(T a) { return a; }
 template <class T> __device__ inline T floor(T a) { return a; }
