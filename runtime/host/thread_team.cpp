@@ -10,7 +10,9 @@
 namespace quern::host {
 namespace {
 
-constexpr std::uint64_t spin_ticks = 15000; // of the time-stamp counter: about 5 us, then sleep
+// Of the time-stamp counter, about 100 us, then sleep: workers are there yet when the next launch
+// has looked at its first block.
+constexpr std::uint64_t spin_ticks = 300000;
 
 template <class Done> bool spin_until(Done done) {
     const std::uint64_t start = __rdtsc();
