@@ -222,10 +222,12 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
         plan.tiles = plan.outputs * plan.run / length * plan.tiles_along;
         plan.steps = ceil_div(plan.reduced, plan.run);
     }
-    // The first block of a launch runs alone, to see how long it takes: many share what is large.
-    const int blocks_a_core = request.processors > 1 ? 16 : 4;
-    const std::int64_t blocks =
-        std::clamp<std::int64_t>(work / grain, 1, std::int64_t{blocks_a_core} * request.processors);
+    // The first block of a first launch runs alone, to see how long it takes: many share what is
+    // large. As many on each core.
+    const std::int64_t cores = request.processors, most = (cores > 1 ? 16 : 4) * cores;
+    std::int64_t blocks = std::clamp<std::int64_t>(work / grain, 1, most);
+    if (blocks > cores)
+        blocks = ceil_div(blocks, cores) * cores;
     // Mostly over after a few elements, and else in the time that sharing takes.
     const bool quick = request.ends_early && plan.tiles == 1 &&
                        work * bytes_read(request.operands) <= std::int64_t{1} << 20;

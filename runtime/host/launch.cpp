@@ -104,14 +104,14 @@ void run_waiting_blocks(const Launch& launch, const void* args) noexcept {
         }
         parked_blocks = outer;
     };
-    state().team.run(0, launch.blocks, 1, run);
+    state().team.run_in_order(0, launch.blocks, 1, run);
     for (;;) {
         if (failed.load())
             return;
         const auto round = parked.next_round();
         if (round.empty())
             return;
-        state().team.run(0, round.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
+        state().team.run_in_order(0, round.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
             for (std::uint64_t i = first; i < last; ++i)
                 run(round[i], round[i] + 1);
         });

@@ -10,22 +10,25 @@
 namespace quern::host {
 
 // One loop at a time: a caller that finds the team at work does its whole loop alone, so nobody
-// waits for anybody.
+// waits for anybody. Each thread has a range of the items, the same in every loop of as many, so
+// that its core's caches know them; whoever is through helps the others.
 class ThreadTeam {
   public:
-    explicit ThreadTeam(int threads) : threads_(threads) {}
+    explicit ThreadTeam(int threads)
+        : threads_(threads), ranges_(static_cast<std::size_t>(threads > 1 ? threads : 1)) {}
     [[nodiscard]] int threads() const noexcept { return threads_; } // the caller counts as one
 
-    // body(first, last) on disjoint ranges that cover [first, last); returns when all are done.
+    // body(first, last) on disjoint stretches that cover [first, last); returns when all are done.
     // body must not throw.
     template <class Body>
     void run(std::uint64_t first, std::uint64_t last, std::uint64_t chunk, Body&& body) {
-        run_erased(
-            first, last, chunk == 0 ? 1 : chunk,
-            [](void* self, std::uint64_t from, std::uint64_t to) {
-                (*static_cast<std::remove_reference_t<Body>*>(self))(from, to);
-            },
-            &body);
+        run_erased(first, last, chunk, ranges_.size(), call_of<Body>, &body);
+    }
+
+    // The same, and no item begins before the ones in front of it have.
+    template <class Body>
+    void run_in_order(std::uint64_t first, std::uint64_t last, std::uint64_t chunk, Body&& body) {
+        run_erased(first, last, chunk, 1, call_of<Body>, &body);
     }
 
     void after_fork_in_child() noexcept; // the workers are gone: the next loop makes new ones
@@ -35,21 +38,32 @@ class ThreadTeam {
     struct Job {
         Call call = nullptr;
         void* self = nullptr;
-        std::uint64_t last = 0, chunk = 1;
+        std::uint64_t chunk = 1, ranges = 1;
+    };
+    struct alignas(64) Range {
+        std::atomic<std::uint64_t> next{0};
+        std::uint64_t last = 0;
+    };
+    template <class Body>
+    static constexpr Call call_of = [](void* self, std::uint64_t from, std::uint64_t to) {
+        (*static_cast<std::remove_reference_t<Body>*>(self))(from, to);
     };
     static constexpr std::uint32_t open = 1u << 31; // gate_: open, and how many workers are inside
 
-    void run_erased(std::uint64_t first, std::uint64_t last, std::uint64_t chunk, Call call,
-                    void* self);
+    void run_erased(std::uint64_t first, std::uint64_t last, std::uint64_t chunk,
+                    std::uint64_t ranges, Call call, void* self);
     void start_workers();
-    void take_chunks() noexcept;
-    void work() noexcept;
+    void take_chunks(std::uint64_t own) noexcept;
+    void work(std::uint64_t own) noexcept;
+    void sleep(std::uint32_t seen) noexcept;
 
     int threads_;
     std::vector<std::thread> workers_;
     std::atomic<bool> busy_{false};
+    std::atomic<int> core_{-1}; // the caller's
+    std::atomic<int> asleep_{0};
     Job job_;
-    alignas(64) std::atomic<std::uint64_t> next_{0};
+    std::vector<Range> ranges_; // of the items: one for each thread
     alignas(64) std::atomic<std::uint32_t> gate_{0};
     alignas(64) std::atomic<std::uint32_t> era_{0}; // one up for each job
 };

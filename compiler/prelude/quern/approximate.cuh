@@ -1,11 +1,12 @@
 // What GPUs approximate in one instruction: 22 bits of floats, 20 of doubles. Numbers below the normal range are taken for 0, and
-// results there are 0, which saves steps. The CPU has the inverses as near, to the last bit.
+// results there are 0, which saves steps. On the CPU the inverses are rounded ones.
 #pragma once
 
 namespace quern {
 namespace approximate {
 
 #ifdef __QUERN_HOST__
+template <class T> __device__ inline T inverse(T x) { return T(1) / x; }
 __device__ inline float inverse(float x) { return ::fabs(x) > 8.5070592e37f ? 0.0f : 1.0f / x; }
 __device__ inline float inverse_root(float x) { return 1.0f / ::sqrt(x); }
 #else

@@ -10,17 +10,11 @@ template <class T> __device__ inline T near_or_zero(const T& x) { return fabs(x)
 
 // What may be divided by without a branch, where the result is chosen afterwards.
 template <class T> __device__ inline T positive_or_one(const T& count) { return count > T(0) ? count : T(1); }
-// 1 / n, n a count, roughly.
-#ifdef __QUERN_HOST__
-template <class T> __device__ inline T inverse_of_count(const T& n) { return T(1) / n; }
-#else
-template <class T> __device__ inline T inverse_of_count(const T& n) { return approximate::inverse(n); }
-#endif
 // x / n, where n is a count: right to the last bit or the one before it.
 template <class T> __device__ inline T share_of(const T& x, const T& n) { return x / n; }
 #ifndef __QUERN_HOST__
 template <> __device__ inline float share_of(const float& x, const float& n) {
-    const float of_one = inverse_of_count(n), near = x * of_one, nearer = ::fmaf(::fmaf(-near, n, x), of_one, near);
+    const float of_one = approximate::inverse(n), near = x * of_one, nearer = ::fmaf(::fmaf(-near, n, x), of_one, near);
     return nearer == nearer ? nearer : near; // infinite ones are not nearer
 }
 #endif
@@ -117,7 +111,7 @@ template <class T> struct AboutBase {
     T count, base, sum, squares;
     __device__ explicit AboutBase(const ColumnShifted<T>& of)
         : count(static_cast<T>(of.count)), base(of.base), sum(of.sum), squares(of.squares) {}
-    __device__ T middle() const { return count > T(0) ? ::fma(sum, inverse_of_count(count), base) : base; } // of the values, nearly
+    __device__ T middle() const { return count > T(0) ? ::fma(sum, approximate::inverse(count), base) : base; } // of the values, nearly
     __device__ void move_to(const T& other) {
         const T off = base - other, moved = count * off;
         squares += off * (sum + sum + moved), sum += moved, base = other;

@@ -7,10 +7,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -291,6 +295,70 @@ TEST(ThreadTeam, CoversEveryRangeWithAnyNumberOfThreads) {
                 for (std::uint64_t i = 0; i < count + 5; ++i)
                     ASSERT_EQ(seen[i], i >= 5 ? 1 : 0);
             }
+    }
+}
+
+// Of each thread that comes, the first item of each stretch it takes, if all threads come.
+template <class Run>
+std::map<std::thread::id, std::vector<std::uint64_t>> taken_by_all(int threads, Run run) {
+    std::map<std::thread::id, std::vector<std::uint64_t>> taken;
+    std::mutex lock;
+    std::atomic<int> here{0};
+    run([&](std::uint64_t first, std::uint64_t) {
+        bool new_here = false;
+        {
+            const std::lock_guard guard(lock);
+            auto& mine = taken[std::this_thread::get_id()];
+            new_here = mine.empty();
+            mine.push_back(first);
+        }
+        here += new_here;
+        while (here != threads)
+            std::this_thread::yield();
+    });
+    return taken;
+}
+
+TEST(ThreadTeam, EachThreadHasARangeOfItsOwn) {
+    for (int threads = 2; threads <= 5; ++threads) {
+        ThreadTeam* team = immortal_team(threads);
+        const auto loop = [&](auto body) { team->run(0, 600, 10, body); };
+        const auto before = taken_by_all(threads, loop), again = taken_by_all(threads, loop);
+        std::set<std::uint64_t> firsts;
+        for (const auto& [thread, stretches] : before) {
+            firsts.insert(stretches.front());
+            EXPECT_EQ(again.at(thread).front(), stretches.front());
+        }
+        std::set<std::uint64_t> expected;
+        for (int i = 0; i < threads; ++i)
+            expected.insert(60u * static_cast<unsigned>(i) / static_cast<unsigned>(threads) * 10u);
+        EXPECT_EQ(firsts, expected);
+    }
+}
+
+TEST(ThreadTeam, BeginsInOrderWhenAskedTo) {
+    ThreadTeam* team = immortal_team(3);
+    const auto taken = taken_by_all(3, [&](auto body) { team->run_in_order(0, 600, 10, body); });
+    std::set<std::uint64_t> firsts;
+    for (const auto& [thread, stretches] : taken) {
+        EXPECT_TRUE(std::is_sorted(stretches.begin(), stretches.end()));
+        firsts.insert(stretches.front());
+    }
+    EXPECT_EQ(firsts, (std::set<std::uint64_t>{0, 10, 20}));
+}
+
+TEST(ThreadTeam, LeavesThreadsTheCoresThatTheyMayUse) {
+    ThreadTeam* team = immortal_team(2);
+    cpu_set_t own;
+    ASSERT_EQ(sched_getaffinity(0, sizeof own, &own), 0);
+    for (int round = 0; round < 200; ++round) {
+        if (round % 20 == 0) // past the wait: workers sleep, and may wake on this core
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        team->run(0, 64, 1, [&](std::uint64_t, std::uint64_t) {
+            cpu_set_t here;
+            if (sched_getaffinity(0, sizeof here, &here) == 0)
+                EXPECT_TRUE(CPU_EQUAL(&here, &own));
+        });
     }
 }
 
