@@ -114,9 +114,9 @@ __device__ inline float cosh(float x) {
 __device__ inline float asinh(float x) {
     const float size = ::fabs(x), z = size * size;
     const bool large = size > 1e9f;
-    const float c[] = {1.0f, -0.166581813f, 0.0732510776f, -0.0325752878f};
+    const float c[] = {1.0f, -0.16663f};
     const float far = ::fma(approximate::log2(large ? size : size + approximate::root(z + 1.0f)), log_2, large ? log_2 : 0.0f);
-    return ::copysign(size < 0.5f ? size * polynomial(z, c) : far, x);
+    return ::copysign(size < 0.03125f ? size * polynomial(z, c) : far, x);
 }
 __device__ inline float acosh(float x) { // the first one beyond 1 has 0.04 already
     const float none = near::Infinite<float>::value() - near::Infinite<float>::value();
@@ -127,9 +127,9 @@ __device__ inline float acosh(float x) { // the first one beyond 1 has 0.04 alre
 }
 __device__ inline float atanh(float x) { // beyond 1 of a negative number
     const float size = ::fabs(x), z = size * size;
-    const float c[] = {1.0f, 0.33334085f, 0.199403841f, 0.157787467f};
+    const float c[] = {1.0f, 0.33343f};
     const float far = 0.5f * log_2 * approximate::log2(::fma(2.0f, approximate::inverse(1.0f - size), -1.0f));
-    return ::copysign(size < 0.25f ? size * polynomial(z, c) : far, x);
+    return ::copysign(size < 0.03125f ? size * polynomial(z, c) : far, x);
 }
 __device__ inline float cbrt(float x) { return ::copysign(exp2_of(__log2f(::fabs(x)) * 0.333333333f), x); }
 #define QUERN_IN_ONE_STEP(name) __device__ inline float quick_##name(float x, bool&) { return name(x); }

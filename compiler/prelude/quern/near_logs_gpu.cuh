@@ -103,13 +103,24 @@ template <class T> __device__ inline T quick_acosh(T x, bool& usual) { // log(1 
     const T log = LogOfSum<T>::of_one_and(u, (root.lost - (found - root.value)) + (t - (u - found))).value();
     return x <= T(1) ? end : log;
 }
-template <class T> __device__ inline T quick_atanh(T x, bool& usual) { // log(1 + 2|x| / (1 - |x|)) / 2
-    const T none = Infinite<T>::value() - Infinite<T>::value(), size = ::fabs(x) > T(1) ? none : ::fabs(x);
-    const T below = T(1) - size, below_rest = (T(1) - below) - size, twice = size + size;
-    const T inverse = rough_inverse(below), near = twice * inverse;
-    const T lost = (::fma(-near, below, twice) - near * below_rest) * inverse, u = near + lost;
-    usual = usual & (size != T(1));
-    return ::copysign(T(0.5) * LogOfSum<T>::of_one_and(u, lost - (u - near)).value(), x);
+template <class T> __device__ inline T below_one_or_nan(T size) { return size > T(1) ? Infinite<T>::value() - Infinite<T>::value() : size; }
+__device__ inline double quick_atanh(double x, bool& usual) { // log(1 + 2|x| / (1 - |x|)) / 2
+    const double size = below_one_or_nan(::fabs(x)), below = 1.0 - size, below_rest = (1.0 - below) - size, twice = size + size;
+    const double inverse = rough_inverse(below), near = twice * inverse;
+    const double lost = (::fma(-near, below, twice) - near * below_rest) * inverse, u = near + lost;
+    usual = usual & (size != 1.0);
+    return ::copysign(0.5 * LogOfSum<double>::of_one_and(u, lost - (u - near)).value(), x);
+}
+// Half of the logarithm of q = (1 + |x|) / (1 - |x|), that is atanh(t) + ln(2^power) / 2 of t = (q / 2^power - 1) / (q / 2^power + 1),
+// which is at most 0.172. Both parts of t are rounded once, so that t is |x| where the power is 0.
+__device__ inline float quick_atanh(float x, bool& usual) {
+    const float size = below_one_or_nan(::fabs(x)), ratio = ::fma(2.0f, rough_inverse(1.0f - size), -1.0f);
+    const int power = (__float_as_int(ratio) - 0x3f3504f3) & static_cast<int>(0xff800000u); // of sqrt(1/2) on
+    const float scale = __int_as_float(0x3f800000 - power), less = scale - 1.0f, more = scale + 1.0f;
+    const float t = quotient(::fma(size, more, less), ::fma(size, less, more)), z = t * t;
+    const float c[] = {0.333333433f, 0.199943855f, 0.147901997f}; // (atanh(t) - t) / t^3
+    usual = usual & !(size >= 0x1.fffff8p-1f); // a scale of 2^-24 is lost beside 1
+    return ::copysign(::fma(static_cast<float>(power), 0.5f * ln2_of_power_bits, ::fma(t * z, polynomial(z, c), t)), x);
 }
 template <class T> __device__ inline T quick_log1p(T x, bool& usual) {
     usual = usual & (x != T(-1)) & !(x >= LogRange<T>::most);
