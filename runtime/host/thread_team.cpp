@@ -13,8 +13,8 @@
 namespace quern::host {
 namespace {
 
-// Of the time-stamp counter, about 100 us, then sleep: workers are there yet when the next launch
-// has looked at its first block.
+// Of the time-stamp counter, about 100 us, then sleep: workers are there yet when their caller
+// comes with its next launch. To wake one from sleep takes longer than to wait for that.
 constexpr std::uint64_t spin_ticks = 300000;
 
 // Lets go of the core again and again: whoever is waited for may be on the same one.

@@ -14,8 +14,8 @@ namespace quern::host {
 // that its core's caches know them; whoever is through helps the others.
 class ThreadTeam {
   public:
-    explicit ThreadTeam(int threads)
-        : threads_(threads), ranges_(static_cast<std::size_t>(threads > 1 ? threads : 1)) {}
+    explicit ThreadTeam(int threads) // at least 1
+        : threads_(threads), ranges_(static_cast<std::size_t>(threads)) {}
     [[nodiscard]] int threads() const noexcept { return threads_; } // the caller counts as one
 
     // body(first, last) on disjoint stretches that cover [first, last); returns when all are done.

@@ -5,8 +5,9 @@
 namespace quern {
 namespace near {
 
-// The power of such a number, which is 2^power * (1 + f), f from -1/3 to 1/3; times 2^23, as it stands in the bits of a float.
-__device__ inline int power_bits(float x) { return (__float_as_int(x) - 0x3f2aaaab) & static_cast<int>(0xff800000u); } // from 2/3 on
+// The power of such a number, which is 2^power times one from `least` on; times 2^23, as it stands in the bits of a float.
+template <int least> __device__ inline int power_bits_from(float x) { return (__float_as_int(x) - least) & static_cast<int>(0xff800000u); }
+__device__ inline int power_bits(float x) { return power_bits_from<0x3f2aaaab>(x); } // of 1 + f, f from -1/3 to 1/3
 constexpr float ln2_of_power_bits = 8.26295832e-8f; // ln(2) times 2^-23
 // (log(1 + f) - f) / f^2, of least relative error in log(1 + f): 2.6e-8
 __device__ inline float log_tail_of_third(float f) {

@@ -115,7 +115,7 @@ __device__ inline double quick_atanh(double x, bool& usual) { // log(1 + 2|x| / 
 // which is at most 0.172. Both parts of t are rounded once, so that t is |x| where the power is 0.
 __device__ inline float quick_atanh(float x, bool& usual) {
     const float size = below_one_or_nan(::fabs(x)), ratio = ::fma(2.0f, rough_inverse(1.0f - size), -1.0f);
-    const int power = (__float_as_int(ratio) - 0x3f3504f3) & static_cast<int>(0xff800000u); // of sqrt(1/2) on
+    const int power = power_bits_from<0x3f3504f3>(ratio); // sqrt(1/2)
     const float scale = __int_as_float(0x3f800000 - power), less = scale - 1.0f, more = scale + 1.0f;
     const float t = quotient(::fma(size, more, less), ::fma(size, less, more)), z = t * t;
     const float c[] = {0.333333433f, 0.199943855f, 0.147901997f}; // (atanh(t) - t) / t^3
