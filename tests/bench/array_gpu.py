@@ -119,8 +119,7 @@ def function_rows(parts: list[str]) -> Iterator[Row]:
     import quern
 
     arrays = {name: quern.asarray(array) for name, array in inputs().items()}
-    # All read the same memory: where the pages of an array lie moves its gather by 1 % (H200, 1.860 to 1.876 ms).
-    ours = arrays | {"np": quern}
+    ours = arrays | {"np": quern}  # peers have views of the same memory
     peers: dict[str, tuple[dict[str, Any], Callable[[], object]]] = {}
     if have("cupy"):
         import cupy
