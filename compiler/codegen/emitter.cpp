@@ -84,9 +84,12 @@ void ElementwiseEmitter::kernel_head() {
     if (spec_.facts.uses_ind)
         list += join("const CIndexer<", int{layout_.ndim}, "> ", own("indexer"), ", ");
     const int blocks = tile_blocks();
-    out_.open("extern \"C\" __global__ void ",
-              blocks > 0 ? join("__launch_bounds__(", tile_block, ", ", blocks, ") ") : "",
-              spec_.name, "(", list, "const ", own("nest_type"), " ", own("nest"), ")");
+    const std::string bounds = blocks > 0
+                                   ? join("__launch_bounds__(", tile_block, ", ", blocks, ") ")
+                               : layout_.gathers ? join("__launch_bounds__(", gather_block, ") ")
+                                                 : "";
+    out_.open("extern \"C\" __global__ void ", bounds, spec_.name, "(", list, "const ",
+              own("nest_type"), " ", own("nest"), ")");
     if (spec_.facts.uses_ind)
         out_.line("CIndexer<", int{layout_.ndim}, "> _ind = ", own("indexer"), ";");
     if (spec_.facts.uses_n)

@@ -251,6 +251,11 @@ int held_bytes(const PlanRequest& request, const ElementwiseLayout& layout) {
     return bytes;
 }
 
+bool reads_places(const PlanRequest& request) {
+    return std::ranges::any_of(
+        request.operands, [](const Operand& operand) { return operand.place && !operand.output; });
+}
+
 // A thread's last step takes it as far past the end as the grid is wide.
 void widen_for_last_step(std::int64_t grid_width, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
@@ -288,7 +293,11 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
             request.body.swift || (request.body.swift_of_many && plan.steps >= 2 * swift_steps);
         std::int64_t turns =
             layout.swift ? std::clamp<std::int64_t>(plan.steps / swift_steps, 1, swift_turns) : 1;
-        layout.pairs = turns > 1 && nest.ndim == 1 && held_bytes(request, layout) <= paired_bytes;
+        const bool holds_little = held_bytes(request, layout) <= paired_bytes;
+        layout.gathers = holds_little && reads_places(request);
+        if (layout.gathers && !request.block_size_given && plan.count >= gather_block_results)
+            plan.block = gather_block;
+        layout.pairs = turns > 1 && nest.ndim == 1 && holds_little;
         if (layout.pairs)
             turns = turns / 2 * 2;
         plan.share = turns * plan.block;

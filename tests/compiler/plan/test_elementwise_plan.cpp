@@ -358,6 +358,38 @@ TEST(ElementwisePlan, PlacesDecideNothing) {
     EXPECT_EQ(planned({scattered, out}).text, "vector x4 | 2 axes | strided contiguous | 32-bit");
 }
 
+// Large gathers run in large blocks, where a thread holds little enough for so many, and where
+// nobody gave another block.
+TEST(ElementwisePlan, LargeGathersRunInLargeBlocks) {
+    const auto plan = [](std::int64_t count, bool reads, int indices, int block = 0) {
+        Made table = dense({count}, 4, !reads);
+        table.strides[0] = 0;
+        table.place = true;
+        std::vector<Made> arrays(static_cast<std::size_t>(indices), dense({count}, 8));
+        arrays.insert(reads ? arrays.begin() : arrays.end(), table);
+        if (reads)
+            arrays.push_back(dense({count}, 4, true));
+        PlanRequest request;
+        request.block_size_given = block != 0;
+        request.block_size = block != 0 ? block : request.block_size;
+        return planned(arrays, request).plan;
+    };
+    const ElementwisePlan large = plan(gather_block_results, true, 1);
+    EXPECT_TRUE(large.layout.gathers);
+    EXPECT_EQ(large.block, 1024u);
+    EXPECT_EQ(large.grid, gather_block_results / 4 / 1024);
+    const ElementwisePlan small = plan(gather_block_results - 4, true, 1);
+    EXPECT_EQ(small.layout, large.layout); // one kernel for both
+    EXPECT_EQ(small.block, 128u);
+    EXPECT_EQ(plan(gather_block_results, true, 1, 64).block, 64u);
+    EXPECT_EQ(plan(gather_block_results, true, 2).block, 1024u);
+    for (const ElementwisePlan& other :
+         {plan(gather_block_results, true, 3), plan(gather_block_results, false, 1)}) {
+        EXPECT_FALSE(other.layout.gathers);
+        EXPECT_EQ(other.block, 128u);
+    }
+}
+
 // What writes places keeps the order of its elements on the CPU: one block.
 TEST(ElementwisePlan, WritersOfPlacesAreOneBlock) {
     ElementwiseText text;

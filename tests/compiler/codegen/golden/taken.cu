@@ -9,7 +9,7 @@ struct q_nest_type {
     unsigned int extent_0;
 };
 
-extern "C" __global__ void taken(const T* q_data_x, const long long* q_data_index, T* q_data_y, const q_nest_type q_nest) {
+extern "C" __global__ void __launch_bounds__(1024) taken(const T* q_data_x, const long long* q_data_index, T* q_data_y, const q_nest_type q_nest) {
     for (unsigned int q_step = static_cast<unsigned int>(blockIdx.x) * blockDim.x + threadIdx.x; q_step < q_nest.steps; q_step += static_cast<unsigned int>(gridDim.x) * blockDim.x) {
         const int q_base = static_cast<int>(q_step * 4);
         const int q_begin = 0, q_end = static_cast<int>(q_nest.extent_0) - q_base;
