@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tests.bench.array_calls import array_call_rows
 from tests.bench.cold import cold_rows
 from tests.bench.cold_script import script_rows
 from tests.bench.device_raw import CODE
@@ -55,52 +56,6 @@ def call_rows() -> list[Row]:
             limit=1.0,
         ),
     ]
-
-
-def array_call_rows() -> list[Row]:
-    """What calls of the array library cost, beside NumPy's."""
-    import quern
-
-    arrays = [np.ones(1000, np.float32), np.full(1000, 2, np.float32)]
-    demands = {
-        "a + b": 1.5,
-        "a[1:]": 0.8,
-        "a.reshape(10, 100)": 0.6,
-        "np.empty(1000)": 0.8,
-    }
-    free = (
-        "np.zeros(1000)",
-        "np.maximum(a, 0)",
-        "np.where(m, a, b)",
-        "a.sum()",
-        "a[3] = 1.5",
-        "a[m]",
-    )
-    rows = []
-    for text in (*demands, *free):
-        calls = {}
-        for name, module in (("quern", quern), ("numpy", np)):
-            a, b = (module.asarray(x) for x in arrays)
-            call = eval(
-                "lambda: a.__setitem__(3, 1.5)" if text == "a[3] = 1.5" else f"lambda: {text}",
-                {"np": module, "a": a, "b": b, "m": a > b},
-            )
-            wait = quern.synchronize if name == "quern" else lambda: None
-            calls[name] = lambda call=call, wait=wait: call_us(call, wait, repeats=7)
-        samples = alternate(calls, rounds=3)
-        limit = demands.get(text)
-        rows.append(
-            Row(
-                SECTION,
-                f"{text}, 1000 float32",
-                "us",
-                samples["quern"],
-                demand=f"<= {limit:g} us" if limit else "",
-                limit=limit,
-                peers={"NumPy": samples["numpy"]},
-            )
-        )
-    return rows
 
 
 def throughput_rows() -> list[Row]:
@@ -179,7 +134,7 @@ def numba_call(what: str, a, b, c):  # type: ignore[no-untyped-def]
 def main() -> None:
     for rows in (
         call_rows,
-        array_call_rows,
+        lambda: array_call_rows(SECTION, {"NumPy": (np, np.asarray, lambda: None)}, 1.5),
         throughput_rows,
         lambda: cold_rows(SECTION, "cpu", (80, 20, 2)),
         lambda: script_rows(SECTION, "cpu", (1000, 100)),

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from tests.bench.array_calls import array_call_rows
 from tests.bench.cold import cold_rows, cupy_cold
 from tests.bench.cold_script import script_rows
 from tests.bench.device_raw import launch_rows
@@ -64,6 +66,30 @@ def call_rows(floor: Floor | None, why: str) -> list[Row]:
                 row.peers[name] = samples[f"{peer} {kind}"]
         rows.append(row)
     return rows
+
+
+def array_rows(floor: Floor | None, why: str) -> list[Row]:
+    """What calls of the array library cost, beside CuPy's and PyTorch's."""
+    peers: dict[str, Any] = {}
+    if have("cupy"):
+        import cupy
+
+        peers["CuPy"] = (cupy, cupy.asarray, cupy.cuda.Device().synchronize)
+    if have("torch"):
+        import torch
+
+        theirs = SimpleNamespace(
+            empty=partial(torch.empty, device="cuda"),
+            zeros=partial(torch.zeros, device="cuda"),
+            maximum=torch.clamp_min,
+            where=torch.where,
+        )
+        peers["PyTorch"] = (
+            theirs,
+            lambda array: torch.from_numpy(array).cuda(),
+            torch.cuda.synchronize,
+        )
+    return array_call_rows(SECTION, peers, 1.6, floor.launch_us if floor else None, why)
 
 
 def reduction_rows(floor: Floor | None, why: str) -> list[Row]:
@@ -271,6 +297,7 @@ def main() -> None:
         why = str(error)
     for rows in (
         lambda: call_rows(floor, why),
+        lambda: array_rows(floor, why),
         lambda: launch_rows(SECTION, floor, why),
         lambda: reduction_rows(floor, why),
         lambda: stream_rows(copy),
