@@ -69,6 +69,20 @@ Array filled(Array array, const py::object& value) {
     return array;
 }
 
+// By a cast, not by assignment: what the dtype cannot hold of a float or a complex number is lost,
+// with NumPy's warning.
+Array filled_by_cast(Array array, const py::object& value) {
+    const Kind kind = row(array.dtype()).kind;
+    const bool is_complex = PyComplex_Check(value.ptr()) != 0;
+    const bool loses = kind != Kind::complex &&
+                       (is_complex || (kind != Kind::floating && PyFloat_Check(value.ptr()) != 0));
+    if (!loses)
+        return filled(std::move(array), value);
+    const py::object cast = py::module_::import("numpy").attr("asarray")(value).attr("astype")(
+        numpy_dtype(array.dtype()));
+    return filled(std::move(array), cast.attr("item")());
+}
+
 // The dtype that an array of copies of the value takes by itself.
 DType dtype_of_value(const py::object& value) {
     if (const Array* array = find_array(value.ptr()))
@@ -99,7 +113,7 @@ void add_makers(py::module_& m) {
         [](const py::object& shape, const py::object& value, const py::object& dtype,
            const py::object& order, const py::object& device) {
             const DType type = dtype.is_none() ? dtype_of_value(value) : to_dtype(dtype);
-            return filled(new_array(shape, type, order, device), value);
+            return filled_by_cast(new_array(shape, type, order, device), value);
         },
         py::arg("shape"), py::arg("fill_value"), py::arg("dtype") = py::none(),
         py::arg("order") = "C", py::kw_only(), py::arg("device") = py::none(),
@@ -128,7 +142,8 @@ void add_makers(py::module_& m) {
            const py::object& order, const py::object&, const py::object& shape,
            const py::object& device) {
             const py::object array = as_array(a);
-            return filled(new_like(*find_array(array.ptr()), dtype, order, shape, device), value);
+            return filled_by_cast(new_like(*find_array(array.ptr()), dtype, order, shape, device),
+                                  value);
         },
         py::arg("a"), py::arg("fill_value"), py::arg("dtype") = py::none(), py::arg("order") = "K",
         py::arg("subok") = py::none(), py::arg("shape") = py::none(), py::kw_only(),

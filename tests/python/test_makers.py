@@ -1,5 +1,7 @@
 """Functions that make arrays, against NumPy: values, dtypes, layouts, and what they refuse."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,46 @@ def test_zeros_ones_full(device, dtype, equal):
         made = quern.zeros((2, 3), dtype, order)
         assert made.strides == np.zeros((2, 3), dtype, order).strides
         equal(quern.ones((2, 3), dtype, order), np.ones((2, 3), dtype))
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, 1e20, -1.5, 2.5, 1 + 2j, complex(np.nan, 1)])
+def test_values_that_the_dtype_cannot_hold_are_cast(device, dtype, value, equal):
+    def made(xp):
+        copied = xp.ones((2, 3), dtype)
+        xp.copyto(copied, value, casting="unsafe")
+        masked = xp.ones((2, 3), dtype)
+        xp.copyto(masked, value, casting="unsafe", where=masked > 0)
+        return (
+            xp.full((2, 3), value, dtype),
+            xp.full_like(xp.ones(3, dtype), value),
+            copied,
+            masked,
+        )
+
+    with warnings.catch_warnings(record=True) as theirs:
+        warnings.simplefilter("always")
+        expected = made(np)
+    with warnings.catch_warnings(record=True) as ours:
+        warnings.simplefilter("always")
+        found = made(quern)
+    for mine, other in zip(found, expected, strict=True):
+        equal(mine, other)
+    # An infinite float16 is what the dtype holds: no warning, as in all kernels.
+    lost = [w for w in theirs if "overflow" not in str(w.message)]
+    assert [(w.category, str(w.message)) for w in ours] == [
+        (w.category, str(w.message)) for w in lost
+    ]
+
+
+def test_assignment_refuses_what_the_dtype_cannot_hold(device):
+    for value, error in ((np.nan, ValueError), (np.inf, OverflowError), (1e30, OverflowError)):
+        for xp in (np, quern):
+            array = xp.ones(3, np.int64)
+            with pytest.raises(error):
+                array.fill(value)
+            with pytest.raises(error):
+                array[1] = value
+            assert array.tolist() == [1, 1, 1]
 
 
 def test_defaults(device):
