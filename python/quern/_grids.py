@@ -9,7 +9,7 @@ import numpy as np
 
 from quern import _core
 from quern._creation import arange, array, empty, linspace
-from quern._manipulation import broadcast_to, moveaxis
+from quern._manipulation import broadcast_to, expand_dims, moveaxis
 from quern._operands import (
     as_array,
     ufuncs,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["c_", "fromfunction", "geomspace", "logspace", "meshgrid", "mgrid", "ogrid", "r_"]
 
 _power = ufuncs["power"]
+_ARRAYS = (_core.ndarray, np.ndarray, list, tuple)
 
 
 def linspace_of_arrays(
@@ -61,7 +62,15 @@ def logspace(
     *,
     device: DeviceLike = None,
 ) -> ndarray:
-    """`base` to the power of `num` evenly spaced exponents from `start` to `stop`. Source: NumPy, `numpy.logspace`."""
+    """`base` to the power of `num` evenly spaced exponents from `start` to `stop`.
+
+    All three may be arrays, which broadcast; `axis` of the result has the steps. Source: NumPy, `numpy.logspace`.
+    """
+    if isinstance(base, _ARRAYS) and as_array(base).ndim:
+        arrays = [as_array(x) for x in (start, stop, base)]
+        ndim = max(x.ndim for x in arrays)
+        start, stop, base = (x.reshape((1,) * (ndim - x.ndim) + x.shape) for x in arrays)
+        base = expand_dims(base, axis)
     exponents = linspace(start, stop, num, endpoint, axis=axis, device=device)
     made = ufuncs["power"](base, exponents)
     return made if dtype is None else made.astype(dtype, copy=False)
@@ -77,30 +86,30 @@ def geomspace(
     *,
     device: DeviceLike = None,
 ) -> ndarray:
-    """`num` values from `start` to `stop`, each the same multiple of the one before. Scalars only.
+    """`num` values from `start` to `stop`, each the same multiple of the one before.
 
-    Raises: ValueError if `start` or `stop` is 0. Source: NumPy, `numpy.geomspace`.
+    The ends may be arrays, which broadcast; `axis` of the result has the steps.
+    Raises: ValueError if a scalar `start` or `stop` is 0; where an array's element is, the result has NaN.
+    Source: NumPy, `numpy.geomspace`.
     """
-    if isinstance(start, (_core.ndarray, list, tuple)) or isinstance(
-        stop, (_core.ndarray, list, tuple)
-    ):
-        raise NotImplementedError("geomspace(): start and stop must be scalars")
-    if start == 0 or stop == 0:
+    of_arrays = isinstance(start, _ARRAYS) or isinstance(stop, _ARRAYS)
+    if not of_arrays and (start == 0 or stop == 0):
         raise ValueError("Geometric sequence cannot include zero")
-    made_as = np.result_type(start, stop, float(num), np.zeros((), dtype))
+    first, last = (as_array(x, device) if of_arrays else np.asarray(x) for x in (start, stop))
+    made_as = np.result_type(first.dtype, last.dtype, float(num), np.zeros((), dtype))
     wanted = made_as if dtype is None else np.dtype(dtype)
     made_as = np.promote_types(made_as, np.complex128) if made_as.kind == "c" else made_as
-    first, last = np.asarray(start, made_as)[()], np.asarray(stop, made_as)[()]
-    sign = np.sign(first)
-    logarithms = np.log10(first / sign), np.log10(last / sign)
-    made = logspace(*logarithms, num, endpoint, 10.0, made_as, device=device)
+    sign_of, logarithm = (ufuncs[name] if of_arrays else getattr(np, name) for name in ("sign", "log10"))
+    first, last = first.astype(made_as), last.astype(made_as)
+    sign = sign_of(first)
+    first, last = first / sign, last / sign
+    made = logspace(logarithm(first), logarithm(last), num, endpoint, 10.0, made_as, device=device)
     if num > 0:
-        made[0] = 1.0
+        made[0] = first
         if num > 1 and endpoint:
-            made[-1] = last / sign
-        made[0] = first / sign
-    made *= made_as.type(sign)
-    return made.astype(wanted, copy=False)
+            made[-1] = last
+    made *= sign
+    return moveaxis(made.astype(wanted, copy=False), 0, axis)
 
 
 def meshgrid(

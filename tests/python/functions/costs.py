@@ -115,7 +115,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "arange": (lambda a, v: quern.arange(len(v)), 1, 0),
     "linspace": (lambda a, v: quern.linspace(0, 1, len(v)), 2, 0),
     "logspace": (lambda a, v: quern.logspace(0, 1, len(v)), 4, 0),
-    "geomspace": (lambda a, v: quern.geomspace(1, 2, len(v)), 8, 0),
+    "geomspace": (lambda a, v: quern.geomspace(1, 2, len(v)), 7, 0),
     "identity": (lambda a, v: quern.identity(len(v)), 2, 0),
     "diagflat": (lambda a, v: quern.diagflat(v), 2, 0),
     "triu": (lambda a, v: quern.triu(a), 3, 0),

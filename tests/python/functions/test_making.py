@@ -97,6 +97,16 @@ def test_spaces(same, make):
     same("geomspace", 1, 200, 9, dtype=int)
     same("geomspace", 1j, 1000j, 4, rtol=1e-13)
     same("geomspace", 0, 3, 4)
+    same("geomspace", 1, 1000, 4, dtype="f", rtol=1e-6)
+    for first, last in (([1, 20], [300, 4.0]), ([[1.0], [-2.0]], [-4.0, 8]), (1j, [2j, 4])):
+        for options in ({}, {"axis": -1}, {"axis": 1}, {"endpoint": False}):
+            same("geomspace", np.array(first), np.array(last), 5, rtol=1e-12, **options)
+            same("geomspace", first, last, 5, rtol=1e-12, **options)
+    for base in ([2.0, 10], [[2], [3], [5]], make((2, 2), "f")):
+        for start, stop in ((0, 2), ([0, 1], [2.0, 3.0]), (np.float32(1), 2)):
+            for axis in (0, -1, 1):
+                same("logspace", start, stop, 4, base=np.array(base), axis=axis, rtol=1e-5)
+    same("logspace", 0, 1, 3, base=[2, 4], rtol=1e-14)
 
 
 def test_grids(same, make, device):
