@@ -83,11 +83,11 @@ void ElementwiseEmitter::kernel_head() {
     std::string list = kernel_params(spec_, signature_, variant_.raw, q_);
     if (spec_.facts.uses_ind)
         list += join("const CIndexer<", int{layout_.ndim}, "> ", own("indexer"), ", ");
-    const int blocks = tile_blocks();
-    const std::string bounds = blocks > 0
-                                   ? join("__launch_bounds__(", tile_block, ", ", blocks, ") ")
-                               : layout_.gathers ? join("__launch_bounds__(", gather_block, ") ")
-                                                 : "";
+    std::string bounds;
+    if (const int blocks = tile_blocks(); blocks > 0)
+        bounds = join("__launch_bounds__(", tile_block, ", ", blocks, ") ");
+    else if (layout_.gathers)
+        bounds = join("__launch_bounds__(", gather_block, ") ");
     out_.open("extern \"C\" __global__ void ", bounds, spec_.name, "(", list, "const ",
               own("nest_type"), " ", own("nest"), ")");
     if (spec_.facts.uses_ind)

@@ -243,12 +243,12 @@ int tile_lanes(const Nest& nest, const PlanRequest& request, std::int64_t count)
 }
 
 // Of the packs that a thread has of each operand.
-int held_bytes(const PlanRequest& request, const ElementwiseLayout& layout) {
+bool holds_little(const PlanRequest& request, const ElementwiseLayout& layout) {
     int bytes = 0;
     for (std::size_t k = 0; k < request.operands.size(); ++k)
         if (layout.access[k] == Access::contiguous && !request.operands[k].place)
             bytes += layout.lanes * static_cast<int>(request.operands[k].item_bytes);
-    return bytes;
+    return bytes <= paired_bytes;
 }
 
 bool reads_places(const PlanRequest& request) {
@@ -293,11 +293,10 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
             request.body.swift || (request.body.swift_of_many && plan.steps >= 2 * swift_steps);
         std::int64_t turns =
             layout.swift ? std::clamp<std::int64_t>(plan.steps / swift_steps, 1, swift_turns) : 1;
-        const bool holds_little = held_bytes(request, layout) <= paired_bytes;
-        layout.gathers = holds_little && reads_places(request);
+        layout.gathers = reads_places(request) && holds_little(request, layout);
         if (layout.gathers && !request.block_size_given && plan.count >= gather_block_results)
             plan.block = gather_block;
-        layout.pairs = turns > 1 && nest.ndim == 1 && holds_little;
+        layout.pairs = turns > 1 && nest.ndim == 1 && holds_little(request, layout);
         if (layout.pairs)
             turns = turns / 2 * 2;
         plan.share = turns * plan.block;

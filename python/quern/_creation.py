@@ -186,7 +186,7 @@ def linspace(
     ):
         from quern._grids import linspace_of_arrays  # which builds on this module
 
-        return linspace_of_arrays(start, stop, count, endpoint, retstep, dtype, axis)  # type: ignore[no-any-return]
+        return linspace_of_arrays(start, stop, count, endpoint, retstep, dtype, axis, device)  # type: ignore[no-any-return]
     if operator.index(axis) not in (0, -1):
         raise ValueError(f"linspace(): axis {axis} is out of bounds for one axis")
     wanted = np.dtype(dtype) if dtype is not None else np.result_type(start, stop, float(count))

@@ -299,9 +299,8 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
         raise TypeError(f"copyto() argument 1 must be quern.ndarray, not {type(dst).__name__}")
     source = _operand(src)
     _check_cast(source, dst.dtype, casting)
-    kinds = "fc" if isinstance(source, float) else "c"
-    if isinstance(source, (float, complex)) and dst.dtype.kind not in kinds:
-        source = full((), source, dst.dtype, device=dst.device)  # a cast: assignment would refuse
+    if casting == "unsafe" and isinstance(source, (float, complex)):
+        source = full((), source, dst.dtype, device=dst.device)  # a cast: assignment may refuse
     if where is True:
         dst[...] = source
         return

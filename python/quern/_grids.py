@@ -10,10 +10,7 @@ import numpy as np
 from quern import _core
 from quern._creation import arange, array, empty, linspace
 from quern._manipulation import broadcast_to, expand_dims, moveaxis
-from quern._operands import (
-    as_array,
-    ufuncs,
-)
+from quern._operands import as_array, operands, ufuncs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +26,17 @@ _ARRAYS = (_core.ndarray, np.ndarray, list, tuple)
 
 
 def linspace_of_arrays(
-    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+    start: Any,
+    stop: Any,
+    num: int,
+    endpoint: bool,
+    retstep: bool,
+    dtype: Any,
+    axis: int,
+    device: DeviceLike,
 ) -> Any:
     """`linspace` whose ends are arrays: a line of values for each pair of their elements."""
-    first, last = as_array(start), as_array(stop)
+    first, last = operands(start, stop, device=device)
     plain = (bool, int, float, complex)  # which have no say among arrays' dtypes
     ends = (x if isinstance(x, plain) else a.dtype for x, a in ((start, first), (stop, last)))
     made_as = np.result_type(*ends, float(num))
@@ -66,11 +70,13 @@ def logspace(
 
     All three may be arrays, which broadcast; `axis` of the result has the steps. Source: NumPy, `numpy.logspace`.
     """
-    if isinstance(base, _ARRAYS) and as_array(base).ndim:
-        arrays = [as_array(x) for x in (start, stop, base)]
-        ndim = max(x.ndim for x in arrays)
-        start, stop, base = (x.reshape((1,) * (ndim - x.ndim) + x.shape) for x in arrays)
-        base = expand_dims(base, axis)
+    if isinstance(base, _ARRAYS):
+        arrays = operands(base, start, stop, device=device)
+        base = arrays[0]
+        if base.ndim:
+            ndim = max(x.ndim for x in arrays)
+            base, start, stop = (array(x, copy=None, ndmin=ndim) for x in arrays)
+            base = expand_dims(base, axis)
     exponents = linspace(start, stop, num, endpoint, axis=axis, device=device)
     made = ufuncs["power"](base, exponents)
     return made if dtype is None else made.astype(dtype, copy=False)
@@ -95,15 +101,18 @@ def geomspace(
     of_arrays = isinstance(start, _ARRAYS) or isinstance(stop, _ARRAYS)
     if not of_arrays and (start == 0 or stop == 0):
         raise ValueError("Geometric sequence cannot include zero")
-    first, last = (as_array(x, device) if of_arrays else np.asarray(x) for x in (start, stop))
+    functions = ufuncs if of_arrays else vars(np)
+    first, last = (
+        operands(start, stop, device=device) if of_arrays else map(np.asarray, (start, stop))
+    )
     made_as = np.result_type(first.dtype, last.dtype, float(num), np.zeros((), dtype))
     wanted = made_as if dtype is None else np.dtype(dtype)
     made_as = np.promote_types(made_as, np.complex128) if made_as.kind == "c" else made_as
-    sign_of, logarithm = (ufuncs[name] if of_arrays else getattr(np, name) for name in ("sign", "log10"))
     first, last = first.astype(made_as), last.astype(made_as)
-    sign = sign_of(first)
+    sign = functions["sign"](first)
     first, last = first / sign, last / sign
-    made = logspace(logarithm(first), logarithm(last), num, endpoint, 10.0, made_as, device=device)
+    log10 = functions["log10"]
+    made = logspace(log10(first), log10(last), num, endpoint, 10.0, made_as, device=device)
     if num > 0:
         made[0] = first
         if num > 1 and endpoint:

@@ -42,14 +42,14 @@ def as_array(value: object, device: DeviceLike = None) -> ndarray:
     return asarray(value, device=device)
 
 
-def operands(*values: object) -> list[ndarray]:
-    """Arrays of the values as `as_array` makes them, on the device of the first that is an array already."""
+def operands(*values: object, device: DeviceLike = None) -> list[ndarray]:
+    """Arrays of the values as `as_array` makes them, on the device of the first that is one already, else `device`."""
     for x in values:
         if not isinstance(x, _core.ndarray):
             break
     else:
         return list(values)  # type: ignore[arg-type]
-    device = next((x.device for x in values if isinstance(x, _core.ndarray)), None)
+    device = next((x.device for x in values if isinstance(x, _core.ndarray)), device)
     return [as_array(x, device) for x in values]
 
 

@@ -22,15 +22,15 @@ CALLS = (
     "a[3] = 1.5",
     "a[m]",
 )
+STATEMENTS = {"a[3] = 1.5": "a.__setitem__(3, 1.5)"}  # as expressions
 Wait = Callable[[], object]
 
 
 def call_of(text: str, module: Any, array: Callable[[np.ndarray], Any], wait: Wait) -> Wait:
     """What times the expression in a library: `module` is its `np`, `array` makes its arrays."""
     a, b = array(np.ones(1000, np.float32)), array(np.full(1000, 2, np.float32))
-    target, _, value = text.partition(" = ")
-    code = f"a.__setitem__({target[2:-1]}, {value})" if value else text
-    call = eval(f"lambda: {code}", {"np": module, "a": a, "b": b, "m": a > b})
+    names = {"np": module, "a": a, "b": b, "m": a > b}
+    call = eval(f"lambda: {STATEMENTS.get(text, text)}", names)
     return partial(call_us, call, wait, repeats=7)
 
 
@@ -47,16 +47,16 @@ def array_call_rows(
     import quern
 
     libraries = {"ours": (quern, quern.asarray, quern.synchronize), **peers}
+    limits = {"a + b": sum_limit, **LIMITS}
     rows = []
     for text in CALLS:
         calls = {name: call_of(text, *library) for name, library in libraries.items()}
-        held = launch if text == "a + b" else None
-        if held:
-            calls["launch"] = held
+        if launch and text == "a + b":
+            calls["launch"] = launch
         samples = alternate(calls, rounds=3)
         row = Row(section, f"{text}, 1000 float32", "us", samples.pop("ours"), note=note)
         row.reference = samples.pop("launch", None)
-        row.limit = sum_limit if text == "a + b" else LIMITS.get(text)
+        row.limit = limits.get(text)
         if row.reference:
             row.reference_name, row.demand = "cuLaunchKernel", f"<= {sum_limit:g}x a bare launch"
         elif row.limit:

@@ -69,7 +69,7 @@ def test_vander(same, make):
     same("vander", make((2, 2), "f"))
 
 
-def test_spaces(same, make):
+def test_spaces(same, make, device):
     for ends in (
         ([1, 2], [3, 5]),
         (make((3,), "f"), 2),
@@ -107,6 +107,12 @@ def test_spaces(same, make):
             for axis in (0, -1, 1):
                 same("logspace", start, stop, 4, base=np.array(base), axis=axis, rtol=1e-5)
     same("logspace", 0, 1, 3, base=[2, 4], rtol=1e-14)
+    for made in (
+        quern.linspace([0, 1], 2, 3, device=device),
+        quern.logspace(0, 1, 3, base=[2, 4], device=device),
+        quern.geomspace([1, 2], 4, 3, device=device),
+    ):
+        assert made.device == device
 
 
 def test_grids(same, make, device):
