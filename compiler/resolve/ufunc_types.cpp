@@ -1,5 +1,6 @@
 // The search over loops. A Python scalar beside arrays takes the dtype that promotion gives it;
-// below their kind it stays free to take any dtype of its own kind or above.
+// below their kind, or as an integer among integers, it stays free to take any dtype of its own
+// kind or above.
 #include "compiler/resolve/ufunc_types.h"
 
 #include "compiler/base/error.h"
@@ -39,7 +40,9 @@ std::vector<UfuncInput> settle_scalars(std::span<const UfuncInput> inputs) {
         if (!input.weak)
             strong = strong ? result_type(*strong, input.dtype) : input.dtype;
     for (UfuncInput& input : settled) {
-        if (!input.weak || (strong && input.kind < kind_of(*strong)))
+        const WeakScalar kind = strong ? kind_of(*strong) : WeakScalar::boolean;
+        const bool among_integers = input.kind == kind && kind == WeakScalar::integer;
+        if (!input.weak || (strong && (input.kind < kind || among_integers)))
             continue;
         input.weak = false;
         if (strong)

@@ -162,14 +162,24 @@ std::vector<AdvancedItem> read_key(const Array& array, py::handle key) {
 Array to_index_array(py::handle object, Device& device) {
     if (const Array* array = find_array(object.ptr()))
         return *array;
+    const auto check = [](const py::dtype& dtype) {
+        if (const char kind = dtype.kind(); kind != 'i' && kind != 'u' && kind != 'b')
+            throw TypeError(join("Cannot cast array data from ",
+                                 py::repr(dtype).cast<std::string>(),
+                                 " to dtype('int64') according to the rule 'safe'"));
+    };
+    if (is_list(object) && holds_arrays(object)) {
+        const Array joined = join_nested(object, std::nullopt, &device);
+        if (joined.size() == 0)
+            return Array::empty(device, DType::int64, joined.shape(), current_stream(device));
+        check(numpy_dtype(joined.dtype()));
+        return joined;
+    }
     py::array host = as_numpy(object);
-    const char kind = host.dtype().kind();
     if (host.size() == 0 && !is_numpy_array(object.ptr()))
         host = as_numpy(host, numpy_dtype(DType::int64));
-    else if (kind != 'i' && kind != 'u' && kind != 'b')
-        throw TypeError(join("Cannot cast array data from ",
-                             py::repr(host.dtype()).cast<std::string>(),
-                             " to dtype('int64') according to the rule 'safe'"));
+    else
+        check(host.dtype());
     return send(host, device);
 }
 
@@ -190,7 +200,9 @@ Argument to_value(const Array& target, py::handle value, std::optional<Array>& k
         real.is_numpy = true;
         return Argument::of(real);
     }
-    if (!is_numpy_array(value.ptr()))
+    if (is_list(value) && holds_arrays(value))
+        kept = join_nested(value, target.dtype(), &target.device());
+    else if (!is_numpy_array(value.ptr()))
         kept = find_foreign_array(value.ptr());
     if (!kept) {
         const bool as_it_is = is_numpy_array(value.ptr());

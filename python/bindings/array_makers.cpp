@@ -18,46 +18,6 @@ namespace py = pybind11;
 namespace quern::python {
 namespace {
 
-constexpr const char* wrapped_array = "__cupy_get_ndarray__";
-
-bool is_list(py::handle value) {
-    return py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value);
-}
-
-// Has a list an array of ours, or an object that wraps one, at any depth? Neighbours are mostly of
-// one type, which is asked once.
-bool holds_arrays(py::handle list) {
-    const PyTypeObject* plain = nullptr;
-    for (const py::handle item : list) {
-        if (Py_TYPE(item.ptr()) == plain || PyFloat_CheckExact(item.ptr()) ||
-            PyLong_CheckExact(item.ptr()))
-            continue;
-        if (is_list(item)) {
-            if (holds_arrays(item))
-                return true;
-            continue;
-        }
-        if (find_array(item.ptr()) != nullptr || py::hasattr(item, wrapped_array))
-            return true;
-        plain = Py_TYPE(item.ptr());
-    }
-    return false;
-}
-
-// What Python holds as a NumPy array; arrays of ours inside lists are fetched.
-py::object host_values(const py::object& value) {
-    if (const Array* array = find_array(value.ptr()))
-        return download(*array, current_stream(array->device()));
-    if (!is_list(value))
-        return py::hasattr(value, wrapped_array) ? host_values(value.attr(wrapped_array)()) : value;
-    if (!holds_arrays(value))
-        return value;
-    py::list values;
-    for (const py::handle item : value)
-        values.append(host_values(py::reinterpret_borrow<py::object>(item)));
-    return values;
-}
-
 struct Wanted {
     std::optional<DType> dtype;
     std::optional<bool> copy; // nullopt: only if needed
@@ -165,7 +125,7 @@ py::array host_array(const py::object& value, const Wanted& wanted) {
     if (wanted.ndmin > 0)
         options["ndmin"] = wanted.ndmin;
     options["copy"] = py::none();
-    return make(is_list(value) ? host_values(value) : value, **options).cast<py::array>();
+    return make(value, **options).cast<py::array>();
 }
 
 py::object from_host(const py::object& value, const Wanted& wanted) {
@@ -190,9 +150,19 @@ py::object from_host(const py::object& value, const Wanted& wanted) {
     return py::cast(std::move(made));
 }
 
+py::object from_nested(const py::object& list, const Wanted& wanted) {
+    if (wanted.copy == false)
+        refuse_copy("the value is no array");
+    Wanted rest = wanted;
+    rest.copy = std::nullopt;
+    return from_array(py::cast(join_nested(list, wanted.dtype, wanted.device)), rest);
+}
+
 py::object make_array(const py::object& value, const Wanted& wanted) {
     if (find_array(value.ptr()) != nullptr)
         return from_array(value, wanted);
+    if (is_list(value) && holds_arrays(value))
+        return from_nested(value, wanted);
     if (is_list(value) || py::isinstance<py::array>(value))
         return from_host(value, wanted);
     if (py::hasattr(value, wrapped_array))
@@ -351,8 +321,10 @@ void add_conversions(py::module_& m) {
 
 } // namespace
 
-py::object as_array(const py::object& value) {
-    return find_array(value.ptr()) != nullptr ? value : make_array(value, {});
+py::object as_array(const py::object& value, std::optional<DType> dtype, Device* device) {
+    return find_array(value.ptr()) != nullptr
+               ? value
+               : make_array(value, {.dtype = dtype, .device = device});
 }
 
 void bind_array_makers(py::module_& module) {

@@ -51,6 +51,15 @@ void wait_for_writes(const Array& array);
 // target[...] = value for whatever a person may write there.
 void assign(const Array& target, pybind11::handle value, CUstream stream);
 
+// array_nested.cpp: lists and tuples.
+inline constexpr const char* wrapped_array = "__cupy_get_ndarray__"; // what has it wraps an array
+[[nodiscard]] bool is_list(pybind11::handle value);
+// Has a list an array of ours, or an object that wraps one, at any depth?
+[[nodiscard]] bool holds_arrays(pybind11::handle list);
+// A new array of all that such a list holds, in C order, by NumPy's rules; on the device of the
+// first array in it unless told. Throws ValueError where shapes differ.
+[[nodiscard]] Array join_nested(pybind11::handle list, std::optional<DType> dtype, Device* device);
+
 // array_values.cpp: copies. `order` is one of "CFAK".
 [[nodiscard]] Array empty_like(const Array& model, DType dtype, Device& device, char order,
                                CUstream stream);
@@ -83,8 +92,9 @@ void bind_array_indexing(pybind11::module_& module, pybind11::handle type);
 void bind_array_operators(pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
 void bind_array_filled(pybind11::module_& module);
-// The array itself, or what Python holds as one.
-pybind11::object as_array(const pybind11::object& value);
+// The array itself; what else Python holds as one, of that dtype and there if told.
+pybind11::object as_array(const pybind11::object& value, std::optional<DType> dtype = std::nullopt,
+                          Device* device = nullptr);
 void bind_array_interop(pybind11::handle type);
 // An array over memory that `owner` keeps. Throws ValueError for elements that are not aligned.
 Array array_over(Device& device, std::uint64_t address, DType dtype, Dims shape, Dims strides,

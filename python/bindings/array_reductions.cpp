@@ -30,7 +30,7 @@ Reduction reduction_named(const std::string& name) {
 }
 
 py::object run(Reduction op, const Array& array, const ReduceOptions& options) {
-    const ReadReduceOptions read(options);
+    const ReadReduceOptions read(array, options);
     std::optional<Array> made = reduce(op, array, read.call, drop_gil);
     if (has_waited()) [[unlikely]]
         surface_warnings();
@@ -39,7 +39,8 @@ py::object run(Reduction op, const Array& array, const ReduceOptions& options) {
 
 std::string explain(const std::string& name, const Array& array, const py::object& axis,
                     const py::object& dtype, bool keepdims) {
-    const ReadReduceOptions read({axis, dtype, py::none(), py::none(), py::none(), keepdims, 0});
+    const ReadReduceOptions read(array,
+                                 {axis, dtype, py::none(), py::none(), py::none(), keepdims, 0});
     return explain_reduce(reduction_named(name), array, read.call);
 }
 

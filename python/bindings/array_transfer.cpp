@@ -225,6 +225,8 @@ void assign(const Array& target, py::handle value, CUstream stream) {
         fill(target, *scalar, stream);
         return;
     }
+    if (is_list(value) && holds_arrays(value))
+        return assign_array(target, join_nested(value, std::nullopt, &target.device()), stream);
     if (!py::isinstance<py::array>(value))
         if (const std::optional<Array> foreign = find_foreign_array(value.ptr()))
             return assign_array(target, *foreign, stream);

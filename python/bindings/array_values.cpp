@@ -136,9 +136,8 @@ void attach_transfers(py::handle type) {
             const Array* array = find_array(value.ptr());
             if (array != nullptr
                     ? array->ndim() > 0
-                    : py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value) ||
-                          (py::isinstance<py::array>(value) &&
-                           py::reinterpret_borrow<py::array>(value).ndim() > 0))
+                    : is_list(value) || (py::isinstance<py::array>(value) &&
+                                         py::reinterpret_borrow<py::array>(value).ndim() > 0))
                 throw ValueError("fill(): the value must be a scalar or a 0-d array");
             assign(self, value, stream_of(self));
         },

@@ -2,7 +2,7 @@
 #include "python/bindings/reduce_options.h"
 
 #include "compiler/base/error.h"
-#include "python/bindings/bind_array.h"
+#include "python/bindings/array_parts.h"
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_scalar.h"
 #include "runtime/device/device.h"
@@ -15,18 +15,22 @@ namespace py = pybind11;
 namespace quern::python {
 namespace {
 
-// where=True is no mask at all, where=False one that lies in `kept`.
-const Array* mask_of(const py::object& where, std::optional<Array>& kept) {
+// where=True is no mask at all; where=False and lists are ones that lie in `kept`.
+const Array* mask_of(const py::object& where, Device& device, std::optional<Array>& kept) {
     if (where.ptr() == Py_True)
         return nullptr;
     if (const Array* array = find_array(where.ptr()))
         return array;
+    if (is_list(where)) {
+        const py::object mask = as_array(where, DType::boolean, &device);
+        kept = *find_array(mask.ptr());
+        return &*kept;
+    }
     const std::optional<Scalar> truth = find_scalar(where.ptr());
     if (!truth || truth->kind != Scalar::Kind::boolean)
         return array_or_null(where, "where");
     if (truth->boolean)
         return nullptr;
-    Device& device = current_device();
     const CUstream stream = current_stream(device);
     kept = Array::empty(device, DType::boolean, Dims{}, stream);
     fill(*kept, *truth, stream);
@@ -44,7 +48,7 @@ const Array* array_or_null(const py::object& object, const char* what) {
                     Py_TYPE(object.ptr())->tp_name);
 }
 
-ReadReduceOptions::ReadReduceOptions(const ReduceOptions& options) {
+ReadReduceOptions::ReadReduceOptions(const Array& array, const ReduceOptions& options) {
     call.all_axes = !read_axes(options.axis, axes);
     call.axes = axes;
     call.keepdims = options.keepdims;
@@ -52,7 +56,7 @@ ReadReduceOptions::ReadReduceOptions(const ReduceOptions& options) {
     if (!options.dtype.is_none())
         call.dtype = to_dtype(options.dtype);
     call.out = array_or_null(options.out, "out");
-    call.where = mask_of(options.where, mask);
+    call.where = mask_of(options.where, array.device(), mask);
     if (!options.initial.is_none()) {
         call.initial = find_scalar(options.initial.ptr());
         if (!call.initial)

@@ -19,9 +19,9 @@ struct ReduceOptions {
 struct ReadReduceOptions {
     ReduceCall call;
     std::vector<std::int64_t> axes;
-    std::optional<Array> mask; // of where=False
+    std::optional<Array> mask; // of where=False, or a list
 
-    explicit ReadReduceOptions(const ReduceOptions& options);
+    ReadReduceOptions(const Array& array, const ReduceOptions& options);
     ReadReduceOptions(const ReadReduceOptions&) = delete;
     ReadReduceOptions& operator=(const ReadReduceOptions&) = delete;
 };

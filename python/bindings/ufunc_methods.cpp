@@ -40,11 +40,21 @@ py::object result_of(std::optional<Array> made, const py::object& out) {
     return made && out.is_none() ? py::cast(std::move(*made)) : out;
 }
 
-py::object reduce(const py::object& self, const Array& array, const py::object& axis,
+// What the methods go through: an array, or a list or a number as one.
+Array operand(const py::object& given) {
+    if (py::isinstance<py::array>(given))
+        throw TypeError(join("Unsupported type ", py::str(py::type::of(given)).cast<std::string>(),
+                             ": make an array with quern.asarray()"));
+    const py::object array = as_array(given);
+    return *find_array(array.ptr());
+}
+
+py::object reduce(const py::object& self, const py::object& given, const py::object& axis,
                   const py::object& dtype, const py::object& out, bool keepdims,
                   const py::object& initial, const py::object& where) {
     const py::object target = only_output(out);
-    const ReadReduceOptions read({axis, dtype, target, initial, where, keepdims, 0});
+    const Array array = operand(given);
+    const ReadReduceOptions read(array, {axis, dtype, target, initial, where, keepdims, 0});
     return result_of(ufunc_reduce(ufunc_of(self), array, read.call, drop_gil), target);
 }
 
@@ -60,18 +70,20 @@ UfuncLine line_of(const Array& array, const py::object& axis, const py::object& 
     return line;
 }
 
-py::object accumulate(const py::object& self, const Array& array, const py::object& axis,
+py::object accumulate(const py::object& self, const py::object& given, const py::object& axis,
                       const py::object& dtype, const py::object& out) {
     const py::object target = only_output(out);
+    const Array array = operand(given);
     const UfuncLine line = line_of(array, axis, dtype, target, "accumulate");
     return result_of(ufunc_accumulate(ufunc_of(self), array, line, drop_gil), target);
 }
 
 // Positions are checked here, on the host: an array of a device is waited for.
-py::object reduceat(const py::object& self, const Array& array, const py::object& indices,
+py::object reduceat(const py::object& self, const py::object& values, const py::object& indices,
                     const py::object& axis, const py::object& dtype, const py::object& out) {
     const Ufunc ufunc = ufunc_of(self);
     const py::object target = only_output(out);
+    const Array array = operand(values);
     const UfuncLine line = line_of(array, axis, dtype, target, "reduceat");
     const CUstream stream = current_stream(array.device());
     const Array* given = find_array(indices.ptr());
@@ -99,12 +111,14 @@ py::object reduceat(const py::object& self, const Array& array, const py::object
     return result_of(ufunc_reduceat(ufunc, array, places, line, drop_gil), target);
 }
 
-// ufunc(a with axes of extent 1 for each of b's, b)
-py::object outer(const py::object& self, const py::object& a, const py::object& b,
-                 const py::kwargs& options) {
+// ufunc(a with axes of extent 1 for each of b's, b); numbers stay what they are
+py::object outer(const py::object& self, py::object a, py::object b, const py::kwargs& options) {
     const UfuncRow& wanted = row(ufunc_of(self));
     if (inputs_of(wanted) != 2)
         throw ValueError("outer product only supported for binary functions");
+    for (py::object* given : {&a, &b})
+        if (is_list(*given))
+            *given = as_array(*given);
     const Array *left = find_array(a.ptr()), *right = find_array(b.ptr());
     if (left == nullptr || right == nullptr || right->ndim() == 0)
         return self(a, b, **options);

@@ -102,7 +102,8 @@ class vectorize(np.vectorize):
     """A Python function of scalars as one of arrays: it runs on the host, element by element, for convenience.
 
     Arguments come from their device and results go to it, so a call waits. Options are NumPy's; without a function it
-    decorates one. For speed write an `ElementwiseKernel`. Source: NumPy, `numpy.vectorize`.
+    decorates one. What a `signature` calls an array is a quern array to the function. For speed write an
+    `ElementwiseKernel`. Source: NumPy, `numpy.vectorize`.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -116,7 +117,19 @@ class vectorize(np.vectorize):
         def fetched(value: Any) -> Any:
             return value.get() if isinstance(value, _core.ndarray) else value
 
-        found = super().__call__(*map(fetched, args), **{k: fetched(v) for k, v in kwargs.items()})
+        def of_arrays(*parts: Any, **options: Any) -> Any:
+            made = function(
+                *(asarray(part, device=device) if np.ndim(part) else part for part in parts),
+                **options,
+            )
+            return tuple(map(fetched, made)) if isinstance(made, tuple) else fetched(made)
+
+        call = super().__call__
+        if self.signature is not None:
+            call = np.vectorize(
+                of_arrays, self.otypes, excluded=self.excluded, signature=self.signature
+            )
+        found = call(*map(fetched, args), **{k: fetched(v) for k, v in kwargs.items()})
         if isinstance(found, tuple):
             return tuple(asarray(part, device=device) for part in found)
         return asarray(found, device=device)

@@ -188,6 +188,79 @@ def test_asarray_of_lists_of_arrays(device, equal):
     equal(quern.array([quern.asarray(1.5), 2]), np.array([1.5, 2]))
 
 
+A = np.random.default_rng(1).random((2, 3))
+B = np.arange(3, dtype=np.int16)
+NESTED = [
+    ([A, A + 1], {}),
+    ([A.T, A.T], {}),
+    ([[A[0], B], [B, A[1]]], {}),
+    ([A[:, 0], [1, 2j], (3, True)], {}),
+    ([[np.float32(2), A[0, 0]], [1, 2]], {}),
+    ([[B[0], B[1]], [B[2], 7]], {}),
+    ([[[B[0]], [1]], [[2], [3]]], {}),
+    ([[A, A], [A.tolist(), A]], {}),
+    ([[A, A], A[None].repeat(2, 0)], {}),
+    ([[B], [B.tolist()]], {}),
+    ([A[:0], A[:0]], {}),
+    ([A[:, 0], B[:2]], {"dtype": "f4"}),
+    ([A * 5, A], {"dtype": "i4"}),
+    ([B > 1, B > 0], {}),
+    ([A, A], {"order": "F"}),
+    ([A, A], {"ndmin": 5}),
+    ((A, [B, B]), {}),
+]
+
+
+@pytest.mark.parametrize("nested", range(len(NESTED)))
+def test_lists_of_arrays_and_values(device, nested, equal):
+    """By NumPy's rules; what the arrays hold is not fetched."""
+
+    def ours(value):
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(ours, value))
+        return quern.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+    value, options = NESTED[nested]
+    given = ours(value)
+    quern.array(given, **options)
+    waits = quern._core._call_counts(device)["waits"]
+    found = quern.array(given, **options)
+    if all(isinstance(item, np.ndarray) for item in value):
+        assert quern._core._call_counts(device)["waits"] == waits
+    expected = np.array(value, **options)
+    equal(found, expected)
+    assert found.flags.c_contiguous == expected.flags.c_contiguous
+    assert found.device == device
+    target = quern.zeros(found.shape, found.dtype)
+    target[...] = given
+    equal(target, expected)
+    if not options and found.dtype.kind == "i":
+        many = quern.arange(10)
+        equal(many[given], np.arange(10)[np.array(value)])
+        many[given] = given
+        equal(many, np.arange(10))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[A, A[0]], [A[0], A[0, :2]], [A[:, :1], 2.0], [[B, B], [B]], [[B], 1], [B, [B]], [A, A.T]],
+)
+def test_lists_of_arrays_of_several_shapes(device, value):
+    def ours(given):
+        return list(map(ours, given)) if isinstance(given, list) else quern.asarray(given)
+
+    given = ours(value)
+    with pytest.raises(ValueError, match="inhomogeneous") as theirs:
+        np.array(value, float)
+    with pytest.raises(ValueError, match="inhomogeneous") as found:
+        quern.array(given)
+    assert str(found.value) == str(theirs.value)
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        quern.zeros(3)[...] = given
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        quern.array([given[0]], copy=False)
+
+
 def test_copy_rules(device):
     array = quern.arange(3)
     assert quern.asarray(array) is array

@@ -96,6 +96,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "to_device": (lambda a, v: a.to_device(a.device), 0, 0),
     # Making arrays.
     "array": (lambda a, v: quern.array(a), 1, 0),
+    "array, of arrays": (lambda a, v: quern.array([[v, v], [v, v]]), 4, 0),
     "asarray": (lambda a, v: quern.asarray(a), 0, 0),
     "asanyarray": (lambda a, v: quern.asanyarray(a), 0, 0),
     "ascontiguousarray": (lambda a, v: quern.ascontiguousarray(a.T), 1, 0),

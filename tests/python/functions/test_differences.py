@@ -179,6 +179,21 @@ def test_vectorize(device):
         quern.vectorize(describe)(quern.zeros(0), 1)
 
 
+def test_vectorize_of_arrays(device):
+    values, weights = np.random.default_rng(3).random((2, 3, 4)), np.arange(4.0)
+
+    def of(module, a, w):
+        def parts(x, y, power):
+            assert isinstance(x, type(a))
+            return module.sum(x * y) ** power, module.sort(x)[::-1]
+
+        return module.vectorize(parts, signature="(n),(n),()->(),(n)")(a, w, 2)
+
+    agree(of(quern, quern.asarray(values), quern.asarray(weights)), of(np, values, weights), 1e-13)
+    joined = [m.vectorize(m.convolve, signature="(n),(m)->(k)") for m in (quern, np)]
+    agree(joined[0](quern.eye(4), [1, 2, 1]), joined[1](np.eye(4), [1, 2, 1]))
+
+
 def test_piecewise_of_functions(device, make):
     a = make((3, 4), "d")
     b = to_quern(a)

@@ -185,6 +185,19 @@ def test_where_and_initial(device):
         quern.sum(array, where=array)
 
 
+def test_where_of_lists(device):
+    values = np.random.default_rng(8).random((2, 3))
+    array = quern.asarray(values)
+    for mask in ([True, False, True], [[True], [False]], ([1, 0, 2], [0, 0, 1]), False, [False]):
+        kept = np.array(mask, bool)
+        found = quern.sum(array, where=mask).get()
+        np.testing.assert_allclose(found, np.sum(values, where=kept), rtol=1e-15)
+        found = array.max(0, where=mask, initial=-1).get()
+        np.testing.assert_array_equal(found, values.max(0, where=kept, initial=-1))
+    with pytest.raises(TypeError, match=r"where must be a quern.ndarray"):
+        quern.sum(array, where=np.array([True, False, True]))
+
+
 def test_nan_under_a_mask(device):
     values, mask = (
         np.array([[1, np.nan, 3], [4, 5, np.nan]]),

@@ -251,6 +251,26 @@ def test_outer(device):
     )
 
 
+def test_methods_of_lists(device):
+    rows, places = [[3, 1, 2], [0, 5, 4]], [0, 2]
+    close("add", quern.add.reduce(rows), np.add.reduce(rows))
+    close("add", quern.add.reduce(5), np.add.reduce(5))
+    close("add", quern.add.accumulate(rows, 1), np.add.accumulate(rows, 1))
+    close("add", quern.add.reduceat(rows[0], places), np.add.reduceat(rows[0], places))
+    close("add", quern.add.outer(rows, places), np.add.outer(rows, places))
+    close("add", quern.add.outer(rows, 2), np.add.outer(rows, 2))
+    close("minimum", quern.minimum.reduce([], initial=7.0), np.float64(7))
+    x = np.arange(5)
+    y = quern.asarray(x)
+    found = quern.logical_or.reduce((y < 1, y > 3, y == 2))
+    close("logical_or", found, np.logical_or.reduce((x < 1, x > 3, x == 2)))
+    for method in (quern.add.reduce, quern.add.accumulate):
+        with pytest.raises(TypeError, match=r"make an array with quern\.asarray"):
+            method(x)
+        with pytest.raises(TypeError):
+            method("text")
+
+
 INDICES = [
     [0, 2, 2, 1, 2, -1],
     3,
