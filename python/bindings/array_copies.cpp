@@ -61,7 +61,7 @@ Array duplicate(const Array& array, DType dtype, char order, CUstream stream) {
     py::gil_scoped_release release;
     if (same_dense_layout(array, result) && current_recorder() == nullptr) {
         Device& device = array.device();
-        pool_of(device).note_use(*array.buffer().get(), stream);
+        note_use(array, stream);
         copy_between(device, result.address(), stream, device, array.address(), stream,
                      static_cast<std::size_t>(array.nbytes()));
     } else {

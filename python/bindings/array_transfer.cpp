@@ -67,11 +67,6 @@ void check_out(const Array& array, const py::object& out) {
         throw ValueError("out is read-only");
 }
 
-// Whoever holds the buffer last must not give it to others before `stream` gets here.
-void note_use(const Array& array, CUstream stream) {
-    pool_of(array.device()).note_use(*array.buffer().get(), stream);
-}
-
 // A GPU's contiguous bytes into NumPy memory of the same layout.
 void fetch(const Array& array, py::array& target, CUstream stream, bool blocking) {
     void* place = target.mutable_data();

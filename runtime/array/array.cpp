@@ -71,4 +71,8 @@ Array empty_like(const Array& model, DType dtype, CUstream stream, LikeOrder ord
     return Array::empty(model.device(), dtype, model.shape(), stream, f ? Order::f : Order::c);
 }
 
+void note_use(const Array& array, CUstream stream) {
+    pool_of(array.device()).note_use(*array.buffer().get(), stream);
+}
+
 } // namespace quern

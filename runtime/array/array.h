@@ -105,6 +105,10 @@ class Array {
     bool c_contiguous_ = false, f_contiguous_ = false, writable_ = true;
 };
 
+// Whoever holds the array's memory last must not give it to others before `stream`, which reads or
+// writes it, gets here.
+void note_use(const Array& array, CUstream stream);
+
 // A new array of the model's shape, on its device.
 [[nodiscard]] Array empty_like(const Array& model, DType dtype, CUstream stream,
                                LikeOrder order = LikeOrder::k);

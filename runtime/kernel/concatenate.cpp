@@ -5,10 +5,16 @@
 #include "compiler/base/error.h"
 #include "compiler/base/text.h"
 #include "runtime/array/views.h"
+#include "runtime/driver/check.h"
 #include "runtime/kernel/fill.h"
+#include "runtime/kernel/indexing.h"
 #include "runtime/kernel/interleave.h"
+#include "runtime/kernel/recorder.h"
+#include "runtime/kernel/room.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 namespace quern {
@@ -71,6 +77,77 @@ Array target_of(const ConcatenateCall& call, std::span<const Array> parts, const
     return *call.out;
 }
 
+// How many parts, from the first on, differ in nothing but their address.
+std::size_t alike(std::span<const Array> parts, const Array& target, bool may_overlap) {
+    const Array& first = parts.front();
+    const auto end = std::ranges::find_if_not(parts, [&](const Array& part) {
+        return part.dtype() == target.dtype() && part.shape() == first.shape() &&
+               part.strides() == first.strides() && &part.device() == &target.device() &&
+               !(may_overlap && may_share_memory(part, target));
+    });
+    return std::max<std::size_t>(static_cast<std::size_t>(end - parts.begin()), 1);
+}
+
+// Are so many parts like this one written sooner by one kernel than by a copy of each?
+bool worth_gathering(const Array& part, std::size_t count, const Array& target) {
+    if (part.size() == 0 || part.ndim() == max_ndim)
+        return false;
+    if (target.device().is_cpu())
+        return count >= 32 && part.nbytes() <= 1 << 16;
+    return count >= 8 && part.nbytes() <= 1 << 18;
+}
+
+// The array as `rows` equal pieces of `axis`, which come first.
+Array rows_of(const Array& array, int axis, std::int64_t rows) {
+    std::vector<std::int64_t> shape(array.shape().begin(), array.shape().end());
+    shape[static_cast<std::size_t>(axis)] /= rows;
+    shape.insert(shape.begin() + axis, rows);
+    const std::int64_t from = axis, to = 0;
+    return moveaxis(*reshape_view(array, Dims(shape)), std::span(&from, 1), std::span(&to, 1));
+}
+
+// place[k] = parts[k], for parts that are alike: to the kernel of indexing they are one array, in
+// which an index array says where each begins. False, and nothing is done, where they lie too far
+// apart for an array's size.
+bool gather(std::span<const Array> parts, const Array& place, CUstream stream) {
+    Device& device = place.device();
+    const Array& first = *std::ranges::min_element(parts, {}, &Array::address);
+    std::vector<std::int64_t> starts;
+    std::int64_t step = 0, last = 0;
+    for (const Array& part : parts) {
+        starts.push_back(static_cast<std::int64_t>(part.address() - first.address()));
+        step = std::gcd(step, starts.back());
+        last = std::max(last, starts.back());
+    }
+    step = std::max<std::int64_t>(step, 1);
+    if (last / step >= std::numeric_limits<std::int64_t>::max() / first.nbytes())
+        return false;
+    for (std::int64_t& start : starts)
+        start /= step;
+    std::vector<std::int64_t> shape{last / step + 1}, strides{step};
+    shape.insert(shape.end(), first.shape().begin(), first.shape().end());
+    strides.insert(strides.end(), first.strides().begin(), first.strides().end());
+    const Array whole(first.buffer(), first.address(), first.dtype(), Dims(shape), Dims(strides));
+    Room room(device, stream);
+    const Array& index = room.make(DType::int64, static_cast<std::int64_t>(starts.size()));
+    device.make_current();
+    check(device.api(),
+          device.api().cuMemcpyHtoDAsync(index.address(), starts.data(),
+                                         starts.size() * sizeof starts[0], stream),
+          "copy the places of arrays to ", device.name());
+    const bool across = !place.c_contiguous(); // a part at a time first
+    const Array lines =
+        across ? *reshape_view(room.make(place.dtype(), place.size()), place.shape()) : place;
+    static_cast<void>(get_indexed(whole, {ArrayIndex{index}}, {.mode = IndexMode::clip}, &lines));
+    if (across)
+        copy_into(place, lines, stream);
+    for (const Array& part : parts)
+        note_use(part, stream);
+    keep_for_graph(device, stream, std::move(starts));
+    room.keep();
+    return true;
+}
+
 } // namespace
 
 Array concatenate(std::span<const Array> parts, const ConcatenateCall& call, CUstream stream) {
@@ -92,9 +169,24 @@ Array concatenate(std::span<const Array> parts, const ConcatenateCall& call, CUs
     Array target = target_of(call, parts, shape, stream);
     if (call.axis && call.out == nullptr && interleave(parts, axis, target, stream))
         return target;
+    const bool may_gather = call.axis && current_recorder() == nullptr;
     std::int64_t start = 0;
-    for (const Array& part : parts) {
+    std::size_t like = 0; // where the parts that are alike end
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        const Array& part = parts[k];
         const std::int64_t count = call.axis ? part.shape()[axis] : part.size();
+        if (may_gather && k == like) {
+            const std::size_t many = alike(parts.subspan(k), target, call.out != nullptr);
+            like = k + many;
+            const auto rows = static_cast<std::int64_t>(many);
+            const Array place = slice(target, axis, {start, 1, rows * count});
+            if (worth_gathering(part, many, target) &&
+                gather(parts.subspan(k, many), rows_of(place, axis, rows), stream)) {
+                start += rows * count;
+                k = like - 1;
+                continue;
+            }
+        }
         const Array place = slice(target, axis, {start, 1, count});
         start += count;
         if (part.size() == 0)

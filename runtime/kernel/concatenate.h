@@ -1,4 +1,5 @@
-// Arrays one after another along an axis: the types, the shape, then one copy per array.
+// Arrays one after another along an axis: the types, the shape, then a copy of each, or one kernel
+// for many that are alike.
 #pragma once
 #include "runtime/array/array.h"
 
@@ -17,7 +18,8 @@ struct ConcatenateCall {
 };
 
 // `out`, or a new array: in Fortran order if all of `parts` are, else in C order. A part whose
-// bytes lie together in both is one copy of the driver's, any other one launch.
+// bytes lie together in both is one copy of the driver's, any other one launch; many small parts
+// of one shape and dtype are a launch or two together.
 // Throws ValueError for shapes and a read-only `out`; TypeError where `casting` forbids the types.
 [[nodiscard]] Array concatenate(std::span<const Array> parts, const ConcatenateCall& call,
                                 CUstream stream);

@@ -95,6 +95,8 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
             received = Array::empty(target.device(), target.dtype(), sent.shape(), stream);
         copy_between(target.device(), received.address(), stream, sent.device(), sent.address(),
                      current_stream(sent.device()), static_cast<std::size_t>(sent.nbytes()));
+        note_use(sent, current_stream(sent.device()));
+        note_use(received, stream);
         if (received.address() != target.address())
             copy_into(target, received, stream);
         return;
@@ -108,6 +110,8 @@ void copy_into(const Array& target, const Array& source, CUstream stream) {
         const auto bytes = static_cast<std::size_t>(target.nbytes());
         check(api, api.cuMemcpyDtoDAsync(target.address(), source.address(), bytes, stream),
               "copy ", bytes, " bytes on ", target.device().name());
+        note_use(source, stream);
+        note_use(target, stream);
         return;
     }
     note_cast(source.dtype(), target.dtype());

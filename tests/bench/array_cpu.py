@@ -26,11 +26,12 @@ SIZE, SIDE = 10**6, 1000
 DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex64")
 
 # Expressions of `np` over arrays of one dtype: `a`, `b` with values in (0, 1) or 1..100, `M` the same as a matrix,
-# `x`, `N` to be written to, `S` sorted, `v`, `w` rows of a matrix; and over `m`, a mask half true, `p`, positions below
-# 10^6, `k`, `K`, ints below 1000, `c`, bytes, `t`, 101 edges.
+# `x`, `N` to be written to, `S` sorted, `v`, `w` rows of a matrix, `R` copies of its rows; and over `m`, a mask half
+# true, `p`, positions below 10^6, `k`, `K`, ints below 1000, `c`, bytes, `t`, 101 edges.
 EVERY = """
 copy(a)|M.T.copy()|a.astype(np.float64)|a.astype(np.int32)|a.astype(bool)|zeros_like(a)|ones_like(a)
 full_like(a, 3)|empty_like(a)|array(a)|ascontiguousarray(M.T)|x.fill(1)|copyto(x, a)|M.T.ravel()|a.tobytes()
+concatenate(R)|stack(R, 1)|array(R)
 concatenate((a, b))|stack((a, b))|stack((a, b), 1)|hstack((a, b))|vstack((a, b))|dstack((a, b))
 column_stack((a, b))|tile(v, 1000)|repeat(a, 2)|repeat(v, 1000)|repeat(M, 2, 1)|roll(a, 7)|roll(M, 3, 1)
 pad(a, 5)|pad(M, 2, "edge")|pad(M, 2, "reflect")|delete(a, 5)|insert(a, 5, 1)|append(a, b)
@@ -172,6 +173,8 @@ def rows(parts: list[str]) -> Iterator[Row]:
         }
         for dtype, names in theirs.items()
     }
+    for names in (*theirs.values(), *ours.values()):
+        names["R"] = [names["M"][k].copy() for k in range(SIDE)]
     for expression, dtypes in expressions():
         if parts and not any(expression.startswith(part) for part in parts):
             continue

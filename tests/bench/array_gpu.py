@@ -26,7 +26,7 @@ SIDE = 1 << 13
 
 # Name, expression of `np`, and PyTorch's of `torch`, over `a` and `b`, N floats, `h`, half of them, `m`, a mask of them
 # half true, `p`, HALF random positions, `k`, HALF ints below 100, `K`, below 10^5, `s`, `t`, SMALL floats, `S`, sorted,
-# `M`, a square of SIDE.
+# `M`, a square of SIDE, `R`, a thousand of its rows, `Q`, the first 100 floats of each.
 FUNCTIONS = """
 cumsum of 2^27 | np.cumsum(a) | torch.cumsum(a, 0)
 sort of 2^27 | np.sort(a) | torch.sort(a)
@@ -42,6 +42,9 @@ bincount of 2^26, 10^5 | np.bincount(K) | torch.bincount(K)
 histogram of 2^26 | np.histogram(h, 100, range=(0.0, 1.0)) | torch.histc(h, 100, 0.0, 1.0)
 searchsorted of 2^22 | np.searchsorted(S, t) | torch.searchsorted(S, t)
 concatenate of 2 x 2^26 | np.concatenate((h, h)) | torch.cat((h, h))
+concatenate of 1000 x 8192 | np.concatenate(R) | torch.cat(R)
+concatenate of 1000 x 100 | np.concatenate(Q) | torch.cat(Q)
+stack of 1000 x 100, last axis | np.stack(Q, -1) | torch.stack(Q, -1)
 stack of 2 x 2^26, last axis | np.stack((h, h), -1) | torch.stack((h, h), -1)
 repeat of 2^26 | np.repeat(h, 2) | torch.repeat_interleave(h, 2)
 tile of 2^26 | np.tile(h, 2) | torch.tile(h, (2,))
@@ -122,7 +125,7 @@ def function_rows(parts: list[str]) -> Iterator[Row]:
     import quern
 
     arrays = {name: quern.asarray(array) for name, array in inputs().items()}
-    ours = arrays | {"np": quern}  # peers have views of the same memory
+    ours: dict[str, Any] = arrays | {"np": quern}  # peers have views of the same memory
     peers: dict[str, tuple[dict[str, Any], Callable[[], object]]] = {}
     if have("cupy"):
         import cupy
@@ -134,6 +137,9 @@ def function_rows(parts: list[str]) -> Iterator[Row]:
 
         tensors = {name: torch.from_dlpack(array) for name, array in arrays.items()}
         peers["PyTorch"] = (tensors | {"torch": torch}, torch.cuda.synchronize)
+    for names in (ours, *(names for names, _ in peers.values())):
+        names["R"] = [names["M"][k] for k in range(1000)]
+        names["Q"] = [row[:100] for row in names["R"]]
     for line in FUNCTIONS.strip().splitlines():
         name, text, torch_text = (part.strip() for part in line.split("|"))
         if not wanted(name, parts):

@@ -14,6 +14,8 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     "concatenate": (lambda a, v: quern.concatenate([a, a, a]), 3, 0),
     "concatenate, columns": (lambda a, v: quern.concatenate([a, a], 1), 2, 0),
     "stack": (lambda a, v: quern.stack([v, v]), 2, 0),
+    "stack, of 40": (lambda a, v: quern.stack([v] * 40), 2, 0),
+    "stack, of 40, across": (lambda a, v: quern.stack([v] * 40, 1), 3, 0),
     "vstack": (lambda a, v: quern.vstack([a, v]), 2, 0),
     "hstack": (lambda a, v: quern.hstack([a, a]), 2, 0),
     "dstack": (lambda a, v: quern.dstack([a, a]), 2, 0),
@@ -97,6 +99,7 @@ COSTS: dict[str, tuple[Function, int, int]] = {
     # Making arrays.
     "array": (lambda a, v: quern.array(a), 1, 0),
     "array, of arrays": (lambda a, v: quern.array([[v, v], [v, v]]), 4, 0),
+    "array, of 40 arrays": (lambda a, v: quern.array([[v, v]] * 20), 2, 0),
     "asarray": (lambda a, v: quern.asarray(a), 0, 0),
     "asanyarray": (lambda a, v: quern.asanyarray(a), 0, 0),
     "ascontiguousarray": (lambda a, v: quern.ascontiguousarray(a.T), 1, 0),

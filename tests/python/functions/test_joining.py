@@ -61,6 +61,50 @@ def test_concatenate_options(same, make, device):
         quern.concatenate([quern.asarray(b)], out=quern.broadcast_to(quern.zeros(3), (1, 3)))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concatenate_many(same, make, dtype, axis):
+    """Runs of parts that are alike, one kernel each, between others."""
+    alike = [make((2, 3, 4), dtype, seed=k) for k in range(45)]
+    fewer = [part[: 1 if axis == 0 else None, :, : 3 if axis == 2 else None] for part in alike]
+    same("concatenate", alike, axis)
+    same("stack", alike, axis)
+    same("concatenate", [alike[0], *fewer, alike[1], alike[2], *alike, fewer[3]], axis)
+    same("concatenate", [*alike, *[part.astype("D") for part in alike]], axis)
+    same("concatenate", [part.transpose(2, 1, 0) for part in alike], axis)
+
+
+def test_concatenate_many_of_other_layouts(same, make, device):
+    rows = make((70, 50), "f")
+    columns = [rows[:, k] for k in range(50)]
+    same("stack", columns)
+    same("stack", columns[::-1], axis=1)
+    same("concatenate", [rows[k, ::-2] for k in range(70)])
+    same("stack", [rows[k % 3] for k in range(40)])  # some of them twice
+    same("concatenate", [rows[:0]] * 40)
+    bytes_of = make((4000,), "B")
+    same("concatenate", [bytes_of[k * 97 + k % 2 :][:53] for k in range(40)])
+    ours = quern.asarray(rows)
+    half = ours[:, ::2]
+    quern.concatenate([ours[k : k + 1, :25] for k in range(70)], out=half)  # reads what it writes
+    expected = rows.copy()
+    np.concatenate([expected[k : k + 1, :25].copy() for k in range(70)], out=expected[:, ::2])
+    np.testing.assert_array_equal(ours.get(), expected)
+    holed = quern.zeros((140, 50), "f")
+    quern.stack([quern.asarray(row) for row in rows], out=holed[::2])
+    np.testing.assert_array_equal(holed.get()[::2], rows)
+    assert not holed.get()[1::2].any()
+
+
+def test_many_scalars(device, equal):
+    values = np.random.default_rng(2).random(1000)
+    ours = quern.asarray(values)
+    equal(quern.array([ours[k] for k in range(1000)]), values)
+    equal(
+        quern.array([[quern.sum(ours[: k + 1]) > 9, k] for k in range(100)]),
+        np.array([[values[: k + 1].sum() > 9, k] for k in range(100)]),
+    )
+
+
 def test_concatenate_keeps_fortran_order(device):
     f = quern.zeros((3, 4), order="F")
     assert quern.concatenate([f, f]).flags.f_contiguous
