@@ -112,8 +112,9 @@ void add_makers(py::module_& m) {
         "full",
         [](const py::object& shape, const py::object& value, const py::object& dtype,
            const py::object& order, const py::object& device) {
-            const DType type = dtype.is_none() ? dtype_of_value(value) : to_dtype(dtype);
-            return filled_by_cast(new_array(shape, type, order, device), value);
+            const py::object filling = is_list(value) ? as_array(value) : value;
+            const DType type = dtype.is_none() ? dtype_of_value(filling) : to_dtype(dtype);
+            return filled_by_cast(new_array(shape, type, order, device), filling);
         },
         py::arg("shape"), py::arg("fill_value"), py::arg("dtype") = py::none(),
         py::arg("order") = "C", py::kw_only(), py::arg("device") = py::none(),
@@ -143,7 +144,7 @@ void add_makers(py::module_& m) {
            const py::object& device) {
             const py::object array = as_array(a);
             return filled_by_cast(new_like(*find_array(array.ptr()), dtype, order, shape, device),
-                                  value);
+                                  is_list(value) ? as_array(value) : value);
         },
         py::arg("a"), py::arg("fill_value"), py::arg("dtype") = py::none(), py::arg("order") = "K",
         py::arg("subok") = py::none(), py::arg("shape") = py::none(), py::kw_only(),

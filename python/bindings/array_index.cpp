@@ -101,6 +101,11 @@ py::array as_numpy(py::handle object, py::handle dtype = py::none()) {
     return py::module_::import("numpy").attr("asarray")(object, dtype).cast<py::array>();
 }
 
+// An array without elements as indices, whatever its dtype.
+Array no_indices(const Array& array, Device& device) {
+    return Array::empty(device, DType::int64, array.shape(), current_stream(device));
+}
+
 AdvancedItem item_of(PyObject* object, Device& device) {
     if (const std::optional<IndexItem> basic = find_basic(object))
         return std::visit([](const auto& item) { return AdvancedItem(item); }, *basic);
@@ -111,8 +116,15 @@ AdvancedItem item_of(PyObject* object, Device& device) {
             refuse_item();
         return TruthIndex{scalar->boolean};
     }
-    const bool is_list = PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object);
-    if (!is_list && !is_numpy_array(object)) {
+    if (is_list(object) && holds_arrays(object)) {
+        const Array joined = join_nested(object, std::nullopt, &device);
+        const Kind kind = row(joined.dtype()).kind;
+        if (joined.size() > 0 && (kind == Kind::floating || kind == Kind::complex))
+            refuse_item();
+        return ArrayIndex{joined.size() > 0 ? joined : no_indices(joined, device)};
+    }
+    const bool is_sequence = is_list(object) || PyRange_Check(object);
+    if (!is_sequence && !is_numpy_array(object)) {
         if (const std::optional<Array> foreign = find_foreign_array(object))
             return ArrayIndex{*foreign};
         if (!py::hasattr(object, "__array__"))
@@ -120,9 +132,9 @@ AdvancedItem item_of(PyObject* object, Device& device) {
     }
     py::array host = as_numpy(object);
     const char kind = host.dtype().kind();
-    if (is_list && host.size() == 0)
+    if (is_sequence && host.size() == 0)
         host = as_numpy(host, numpy_dtype(DType::int64));
-    else if (is_list && kind != 'i' && kind != 'u' && kind != 'b')
+    else if (is_sequence && kind != 'i' && kind != 'u' && kind != 'b')
         refuse_item();
     else if (kind != 'i' && kind != 'u' && kind != 'b')
         throw Error(ErrorKind::index,
@@ -171,7 +183,7 @@ Array to_index_array(py::handle object, Device& device) {
     if (is_list(object) && holds_arrays(object)) {
         const Array joined = join_nested(object, std::nullopt, &device);
         if (joined.size() == 0)
-            return Array::empty(device, DType::int64, joined.shape(), current_stream(device));
+            return no_indices(joined, device);
         check(numpy_dtype(joined.dtype()));
         return joined;
     }

@@ -78,6 +78,16 @@ bool holds_arrays(py::handle list) {
     return false;
 }
 
+py::array host_array(const py::object& value, const py::object& dtype) {
+    const Array* array = find_array(value.ptr());
+    py::object host = value;
+    if (array != nullptr || (is_list(value) && holds_arrays(value))) {
+        const Array whole = array != nullptr ? *array : join_nested(value, std::nullopt, nullptr);
+        host = download(whole, current_stream(whole.device()));
+    }
+    return py::module_::import("numpy").attr("asarray")(host, dtype);
+}
+
 Array join_nested(py::handle list, std::optional<DType> dtype, Device* device) {
     const Leaves leaves = leaves_of(list);
     std::vector<std::optional<Array>> found;
@@ -125,6 +135,10 @@ Array join_nested(py::handle list, std::optional<DType> dtype, Device* device) {
     call.casting = Casting::unsafe;
     static_cast<void>(concatenate(parts, call, stream));
     return made;
+}
+
+void bind_array_nested(py::module_& module) {
+    module.def("host_array", &host_array, py::arg("value"), py::arg("dtype") = py::none());
 }
 
 } // namespace quern::python

@@ -56,6 +56,9 @@ inline constexpr const char* wrapped_array = "__cupy_get_ndarray__"; // what has
 [[nodiscard]] bool is_list(pybind11::handle value);
 // Has a list an array of ours, or an object that wraps one, at any depth?
 [[nodiscard]] bool holds_arrays(pybind11::handle list);
+// What Python holds as a NumPy array: arrays of ours, and lists of them, are fetched at once.
+[[nodiscard]] pybind11::array host_array(const pybind11::object& value,
+                                         const pybind11::object& dtype = pybind11::none());
 // A new array of all that such a list holds, in C order, by NumPy's rules; on the device of the
 // first array in it unless told. Throws ValueError where shapes differ.
 [[nodiscard]] Array join_nested(pybind11::handle list, std::optional<DType> dtype, Device* device);
@@ -91,6 +94,7 @@ void bind_array_reductions(pybind11::module_& module, pybind11::handle type);
 void bind_array_indexing(pybind11::module_& module, pybind11::handle type);
 void bind_array_operators(pybind11::handle type);
 void bind_array_makers(pybind11::module_& module);
+void bind_array_nested(pybind11::module_& module);
 void bind_array_filled(pybind11::module_& module);
 // The array itself; what else Python holds as one, of that dtype and there if told.
 pybind11::object as_array(const pybind11::object& value, std::optional<DType> dtype = std::nullopt,

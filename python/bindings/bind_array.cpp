@@ -16,6 +16,7 @@ void bind_array(pybind11::module_& module) {
     bind_array_interop(type);
     bind_array_dlpack(module, type);
     bind_array_makers(module);
+    bind_array_nested(module);
     bind_array_filled(module);
     bind_array_joins(module);
 }

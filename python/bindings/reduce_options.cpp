@@ -58,7 +58,11 @@ ReadReduceOptions::ReadReduceOptions(const Array& array, const ReduceOptions& op
     call.out = array_or_null(options.out, "out");
     call.where = mask_of(options.where, array.device(), mask);
     if (!options.initial.is_none()) {
-        call.initial = find_scalar(options.initial.ptr());
+        const Array* known = find_array(options.initial.ptr());
+        const bool is_read = known != nullptr && known->ndim() == 0; // and waited for
+        const py::object value =
+            is_read ? host_array(options.initial)[py::tuple()] : options.initial;
+        call.initial = find_scalar(value.ptr());
         if (!call.initial)
             throw TypeError(std::string("initial must be a number, not ") +
                             Py_TYPE(options.initial.ptr())->tp_name);

@@ -86,10 +86,7 @@ py::object reduceat(const py::object& self, const py::object& values, const py::
     const Array array = operand(values);
     const UfuncLine line = line_of(array, axis, dtype, target, "reduceat");
     const CUstream stream = current_stream(array.device());
-    const Array* given = find_array(indices.ptr());
-    py::array host = given != nullptr
-                         ? download(*given, current_stream(given->device()))
-                         : py::array(py::module_::import("numpy").attr("asarray")(indices));
+    const py::array host = host_array(indices);
     if (host.ndim() != 1)
         throw ValueError("reduceat takes one list of indices");
     const char kind = host.dtype().kind();

@@ -72,11 +72,16 @@ def asnumpy(
         return a.get(stream, order, out, blocking)
     if hasattr(a, "__cuda_array_interface__"):
         return _core.array(a, None, None).get(stream, order, out, blocking)
-    values = np.asarray(a, order=order)
+    values = np.asarray(_core.host_array(a), order=order)
     if out is None:
         return values
     out[...] = values
     return out
+
+
+def _on_host(value: Any) -> Any:
+    """The number in a 0-d array, which is waited for; anything else as it is."""
+    return value.get()[()] if isinstance(value, _core.ndarray) else value
 
 
 def _plain(value: Number) -> bool | int | float | complex:
@@ -100,6 +105,7 @@ def arange(
         return _core._range(0, 1, max(start, 0), np.int64, device)
     if step is None:
         step = 1
+    start, stop, step = map(_on_host, (start, stop, step))
     wanted: np.dtype[Any]
     if dtype is not None:
         wanted = np.dtype(dtype)

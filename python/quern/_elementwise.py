@@ -12,6 +12,8 @@ from quern._creation import asarray, empty_like, full
 from quern._manipulation import broadcast_shapes, may_share_memory
 from quern._operands import (
     as_array,
+    host_array,
+    safe_index,
     ufuncs,
 )
 
@@ -123,7 +125,7 @@ def around(a: Any, decimals: int = 0, out: ndarray | None = None) -> ndarray:
 
     Source: NumPy, `numpy.round`.
     """
-    values = as_array(a)
+    values, decimals = as_array(a), safe_index(decimals)
     if values.dtype.kind == "c":
         target = empty_like(values) if out is None else out
         around(values.real, decimals, target.real)
@@ -305,7 +307,7 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
         dst[...] = source
         return
     if not isinstance(where, (_core.ndarray, np.ndarray)):
-        where = np.asarray(where, np.bool_).tolist()
+        where = host_array(where, np.bool_).tolist()
     mask = as_array(where, dst.device)
     if mask.dtype != np.bool_:
         raise TypeError(

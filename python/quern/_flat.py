@@ -103,7 +103,7 @@ class flatiter:
         if isinstance(key, (bool, np.bool_)) or key is None or isinstance(key, (str, bytes)):
             _refuse()
         if isinstance(key, (list, tuple)):
-            key = np.asarray(key)
+            key = _core.host_array(key)
             if not key.size:
                 key = key.astype(np.int64)
             if key.dtype.kind == "b":

@@ -12,6 +12,7 @@ from quern import _core
 from quern._bin_widths import WIDTHS
 from quern._core import ndarray
 from quern._creation import asarray, ascontiguousarray, empty, zeros
+from quern._manipulation import ndim
 from quern._sorting import searchsorted
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ def _edges(
         if range is not None:
             a = a[(a >= first) & (a <= last)]
         count = _bins_by_rule(a, bins, (float(first), float(last)))
-    elif np.ndim(bins) == 0:
+    elif ndim(bins) == 0:
         try:
             count = operator.index(bins)
         except TypeError:
@@ -314,7 +315,7 @@ def _columns(sample: Any) -> list[ndarray]:
 
 
 def _axis_edges(x: ndarray, bins: Any, range: Range, k: int) -> ndarray:
-    if np.ndim(bins) == 0:
+    if ndim(bins) == 0:
         if bins < 1:
             raise ValueError(f"`bins[{k}]` must be positive, when an integer")
         first, last = _outer(x, range)

@@ -38,7 +38,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
 
     Source: NumPy, `numpy.diag_indices`.
     """
-    return (arange(n),) * ndim
+    return (arange(n),) * safe_index(ndim)
 
 
 def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:

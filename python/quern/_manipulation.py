@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from quern import _core
 from quern._core import broadcast_shapes, may_share_memory
 from quern._operands import as_array, normalize_axis_tuple
@@ -85,12 +83,12 @@ def diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndar
 
 def shape(a: Any) -> tuple[int, ...]:
     """The extents of `a`, an array or what NumPy makes one of."""
-    return a.shape if isinstance(a, _core.ndarray) else np.shape(a)
+    return a.shape if isinstance(a, _core.ndarray) else _core.host_array(a).shape
 
 
 def ndim(a: Any) -> int:
     """The number of axes of `a`, an array or what NumPy makes one of."""
-    return a.ndim if isinstance(a, _core.ndarray) else np.ndim(a)
+    return a.ndim if isinstance(a, _core.ndarray) else _core.host_array(a).ndim
 
 
 def size(a: Any, axis: Axes | None = None) -> int:

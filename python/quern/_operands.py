@@ -14,6 +14,8 @@ from quern._creation import asarray, full
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import numpy.typing as npt
+
     from quern._core import DeviceLike, ndarray
 
 ufuncs: dict[str, Callable[..., ndarray]] = {**_core.ufuncs, **_core.wrapped_ufuncs}
@@ -62,9 +64,9 @@ def as_arrays(values: Iterable[object]) -> list[ndarray]:
     return [as_array(value) for value in values]
 
 
-def host_array(value: object) -> np.ndarray[Any, Any]:
-    """Values that decide shapes, on the host: a device's array is waited for."""
-    return value.get() if isinstance(value, _core.ndarray) else np.asarray(value)
+def host_array(value: object, dtype: npt.DTypeLike | None = None) -> np.ndarray[Any, Any]:
+    """Values that decide shapes, on the host: a device's array, or a list that has such, is waited for."""
+    return _core.host_array(value, dtype)
 
 
 def safe_index(value: object) -> int:

@@ -13,7 +13,7 @@ from quern._elementwise import where, written
 from quern._indexing import take_along_axis
 from quern._joining import concatenate
 from quern._manipulation import moveaxis
-from quern._operands import as_array, normalize_axis_tuple, ufuncs
+from quern._operands import as_array, host_array, normalize_axis_tuple, ufuncs
 from quern._reductions import count_nonzero, mean, nanmean
 from quern._sorting import sort
 from quern._weighted import weighted_quantiles
@@ -195,7 +195,7 @@ def _quantiles(
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     weak = type(q) in (int, float)
-    given: npt.NDArray[Any] = q.get() if isinstance(q, ndarray) else np.asarray(q)
+    given: npt.NDArray[Any] = host_array(q)
     if given.dtype.kind not in "biuf":
         raise TypeError(f"q must be real numbers, not {given.dtype}")
     parts = given if what == "Quantiles" else np.true_divide(given, 100, out=...)

@@ -217,7 +217,9 @@ def _either(*given: object) -> bool:
 
 
 def _on_host(p: Any) -> Any:
-    return p.get() if isinstance(p, (poly1d, _core.ndarray)) else p
+    if isinstance(p, (poly1d, _core.ndarray)):
+        return p.get()
+    return host_array(p) if isinstance(p, (list, tuple)) else p
 
 
 def _from_host(values: Any, like: object) -> Any:

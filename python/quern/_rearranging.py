@@ -11,7 +11,14 @@ import numpy as np
 
 from quern import _core
 from quern._creation import array, asarray, empty, zeros
-from quern._manipulation import broadcast_shapes, broadcast_to, expand_dims, swapaxes, transpose
+from quern._manipulation import (
+    broadcast_shapes,
+    broadcast_to,
+    expand_dims,
+    ndim,
+    swapaxes,
+    transpose,
+)
 from quern._operands import (
     as_array,
     host_array,
@@ -261,7 +268,7 @@ def roll(a: object, shift: Any, axis: Any = None) -> ndarray:
     else:
         axes = normalize_axis_tuple(axis, source.ndim, allow_duplicate=True)
         shifts = host_array(shift)
-        if shifts.ndim > 1 or np.ndim(axis) > 1:
+        if shifts.ndim > 1 or ndim(axis) > 1:
             raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
         for by, along in zip(*np.broadcast_arrays(np.atleast_1d(shifts), axes), strict=True):
             totals[int(along)] += int(by)
@@ -305,17 +312,16 @@ def tile(A: object, reps: Any) -> ndarray:
         lines = empty((reps, a.size), a.dtype, device=a.device)
         lines[...] = a
         return lines.reshape(-1)
-    listed = isinstance(reps, (tuple, list, np.ndarray, _core.ndarray))
-    times = tuple(map(safe_index, host_array(reps) if listed else (reps,)))
-    ndim = max(a.ndim, len(times))
-    times = (1,) * (ndim - len(times)) + times
-    extents = (1,) * (ndim - a.ndim) + a.shape
+    times = tuple(map(safe_index, host_array(reps) if ndim(reps) else (reps,)))
+    axes = max(a.ndim, len(times))
+    times = (1,) * (axes - len(times)) + times
+    extents = (1,) * (axes - a.ndim) + a.shape
     shape = tuple(n * by for n, by in zip(extents, times, strict=True))
     result = empty(shape, a.dtype, device=a.device)
     if result.size:
         a = a.reshape(extents)
         short = _SHORT // a.dtype.itemsize
-        if ndim and a.size == extents[-1] <= short // 2 and times[-1] > 2 * short // extents[-1]:
+        if axes and a.size == extents[-1] <= short // 2 and times[-1] > 2 * short // extents[-1]:
             # A short line first becomes a longer one, so that what is copied over and over are long runs.
             block = short // extents[-1]
             whole, left = divmod(times[-1], block)
@@ -345,7 +351,7 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
     if isinstance(repeats, (np.ndarray, _core.ndarray)):
         counts = host_array(repeats).astype(np.int64, casting="safe", copy=False)
     else:  # lists and scalars as int() takes them
-        counts = np.asarray(repeats, np.int64)
+        counts = host_array(repeats, np.int64)
     if counts.ndim > 1:
         raise ValueError("object too deep for desired array")
     source = as_array(a)

@@ -11,7 +11,7 @@ from quern._core import ndarray
 from quern._creation import arange, asarray, ascontiguousarray
 from quern._joining import stack
 from quern._manipulation import moveaxis
-from quern._operands import as_array, operands
+from quern._operands import as_array, host_array, operands
 from quern._rearranging import atleast_1d
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def places_of_partition(
     else:
         raise np.exceptions.AxisError(axis, a.ndim)
     places = []
-    given = kth.get() if isinstance(kth, ndarray) else np.asarray(kth)
+    given = host_array(kth)
     if given.dtype.kind == "b":
         raise ValueError("Booleans unacceptable as partition index")
     if given.dtype.kind not in "iu":

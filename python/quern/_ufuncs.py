@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from quern import _core
 from quern._core import ndarray
 from quern._creation import asarray
@@ -35,7 +33,7 @@ def at(self: ufunc, a: ndarray, indices: Any, b: Any = None, /) -> None:
             else "second operand provided when ufunc is unary"
         )
     if b is not None and not isinstance(b, ndarray):
-        kind = type(b) if type(b) in (int, float, complex) else np.asarray(b).dtype
+        kind = type(b) if type(b) in (int, float, complex) else _core.host_array(b).dtype
         b = asarray(b, dtype=self.resolve_dtypes((a.dtype, kind, None))[1], device=a.device)
     places, width, shape = _core.locate(a, indices)
     values = None if b is None else broadcast_to(b, shape)

@@ -45,11 +45,109 @@ def test_lists(device, name):
     agree(getattr(quern, name)(*CALLS[name]), getattr(np, name)(*CALLS[name]), 1e-15)
 
 
+def scalars(of, value):
+    """Numbers, also those in lists, as 0-d arrays and as NumPy's scalars."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(scalars(of, item) for item in value)
+    number = np.asarray(value)[()]
+    return value if isinstance(value, (str, bool)) else of(number)
+
+
+SCALARS = {
+    **CALLS,
+    "array_split": (list(range(11)), 3),
+    "tile": (ROW, 2),
+    "tile pairs": (ROW, (2, 3)),
+    "repeat": (ROW, 2),
+    "repeat each": (ROW, [2, 0, 1]),
+    "roll": (ROW, 1),
+    "roll rows": (ROWS, (1, 2), (0, 1)),
+    "round": ([0.375, 1.6251], 1),
+    "pad": (ROWS, (1, 2)),
+    "pad rows": (ROWS, ((1, 2), (0, 1))),
+    "full": ((2, 3), [1, 2, 3]),
+    "arange": (1, 9.5, 2),
+    "linspace": (1.0, 2.0, 7),
+    "histogram": ([1, 2, 1], [0, 1, 2, 3]),
+    "histogram 4": ([1, 2, 1.5], 4),
+    "histogram_bin_edges": ([1, 2, 5], 3),
+    "percentile several": (ROW, [30, 50]),
+    "delete": (list(range(9)), [1, 3, 5]),
+    "delete 2": (list(range(9)), 2),
+    "insert": (list(range(9)), [1, 3], [70, 80]),
+    "interp": ([1.5, 2.25], [1, 2, 3], [3.0, 2.0, 0.0]),
+    "diag_indices": (3, 2),
+    "eye": (3, 4, 1),
+    "tri": (3, 4, 1),
+    "where": ([1, 0, 1], ROW, 7),
+    "clip": (ROW, 1, 2),
+    "polyval": (ROW, 2),
+    "roots": ([1, -3, 2],),
+    "convolve": (ROW, [1, 2]),
+    "gradient": ([1.0, 2.0, 4.0],),
+    "trapezoid": (ROW,),
+    "outer": (ROW, ROW),
+    "cross": (ROW, [1, 2, 4]),
+    "meshgrid": (ROW, [1, 2]),
+    "unravel_index": (5, (2, 3)),
+    "concatenate": ((ROW, [7]),),
+    "stack": ((ROW, ROW),),
+    "block": ([[1, 2], [3, 4]],),
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_lists_of_scalar_arrays(device, name):
+    """What is a scalar of NumPy's in a script is a 0-d array here: lists, options and extents take it."""
+    function, given = name.split(" ")[0], SCALARS[name]
+    found = getattr(quern, function)(*scalars(quern.asarray, given))
+    agree(found, getattr(np, function)(*scalars(lambda number: number, given)), 1e-14)
+
+
+def test_scalar_arrays_as_options(device):
+    x = quern.asarray(np.arange(12.0).reshape(3, 4))
+    host, two, one = x.get(), quern.asarray(2), quern.asarray(1)
+    agree(x.max(initial=quern.asarray(7.5)), host.max(initial=7.5))
+    agree(quern.sum(x, axis=1, initial=two), host.sum(1, initial=2))
+    agree(quern.add.reduce(x, initial=two), np.add.reduce(host, initial=2))
+    with pytest.raises(TypeError, match="initial must be a number"):
+        x.max(initial=quern.asarray([7.5]))
+    for name, options in {"split": [2, [1, 2]], "hsplit": [2], "vsplit": [3]}.items():
+        for given in options:
+            split = getattr(quern, name)(x, scalars(quern.asarray, given), *[1][: name == "split"])
+            agree(split, getattr(np, name)(host, given, *[1][: name == "split"]))
+    agree(quern.partition(ROWS, [one, two], 1), np.partition(ROWS, [1, 2], 1))
+    agree(quern.add.reduceat(x[0], [one, two]), np.add.reduceat(host[0], [1, 2]))
+    agree(x[[one, two]], host[[1, 2]])
+    agree(x[:, [one, two]], host[:, [1, 2]])
+    agree(x[([one, 0], [two, 1])], host[[1, 0], [2, 1]])
+    agree(x.flat[[one, two]], host.flat[[1, 2]])
+    x[[one, two]] = [[one] * 4, x[0]]
+    host[[1, 2]] = [[1] * 4, host[0]]
+    agree(x, host)
+    quern.add.at(x, [one, one], [[one] * 4, [two] * 4])
+    np.add.at(host, [1, 1], [[1] * 4, [2] * 4])
+    agree(x, host)
+    quern.fill_diagonal(x[:, :3], [one, two, 5])
+    np.fill_diagonal(host[:, :3], [1, 2, 5])
+    agree(x, host)
+    quern.copyto(x, 9, where=[one, quern.asarray(0), one, two])
+    np.copyto(host, 9, where=np.array([1, 0, 1, 2], bool))
+    agree(x, host)
+    agree(quern.asarray(quern.asnumpy([one, two])), np.array([1, 2]))
+    with pytest.raises(IndexError, match="valid indices"):
+        x[[quern.asarray(1.5), one]]
+    assert x[[x[:0, 0]]].shape == (1, 0, 4)
+
+
 def test_shapes_of_anything(device):
     for value in (3, 2.5, None, [], ROWS, (1, 2), {1, 2}, "text", quern.zeros((2, 3)), np.zeros(2)):
         for name in ("shape", "ndim", "size"):
             theirs = value.get() if isinstance(value, quern.ndarray) else value
             assert getattr(quern, name)(value) == getattr(np, name)(theirs)
+    scalar_arrays = scalars(quern.asarray, ROWS)
+    assert quern.shape(scalar_arrays) == (2, 3)
+    assert (quern.ndim(scalar_arrays), quern.size(scalar_arrays)) == (2, 6)
     for axis in (0, -1, (0, 1), ()):
         assert quern.size(ROWS, axis) == np.size(ROWS, axis)
         assert quern.size(quern.asarray(ROWS), axis) == np.size(ROWS, axis)
