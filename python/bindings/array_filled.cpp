@@ -112,7 +112,9 @@ void add_makers(py::module_& m) {
         "full",
         [](const py::object& shape, const py::object& value, const py::object& dtype,
            const py::object& order, const py::object& device) {
-            const py::object filling = is_list(value) ? as_array(value) : value;
+            Device* const place = device.is_none() ? nullptr : &to_device(device);
+            const py::object filling =
+                is_list(value) ? as_array(value, std::nullopt, place) : value;
             const DType type = dtype.is_none() ? dtype_of_value(filling) : to_dtype(dtype);
             return filled_by_cast(new_array(shape, type, order, device), filling);
         },
@@ -143,8 +145,9 @@ void add_makers(py::module_& m) {
            const py::object& order, const py::object&, const py::object& shape,
            const py::object& device) {
             const py::object array = as_array(a);
-            return filled_by_cast(new_like(*find_array(array.ptr()), dtype, order, shape, device),
-                                  is_list(value) ? as_array(value) : value);
+            const Array made = new_like(*find_array(array.ptr()), dtype, order, shape, device);
+            return filled_by_cast(
+                made, is_list(value) ? as_array(value, std::nullopt, &made.device()) : value);
         },
         py::arg("a"), py::arg("fill_value"), py::arg("dtype") = py::none(), py::arg("order") = "K",
         py::arg("subok") = py::none(), py::arg("shape") = py::none(), py::kw_only(),

@@ -101,9 +101,14 @@ py::array as_numpy(py::handle object, py::handle dtype = py::none()) {
     return py::module_::import("numpy").attr("asarray")(object, dtype).cast<py::array>();
 }
 
-// An array without elements as indices, whatever its dtype.
-Array no_indices(const Array& array, Device& device) {
-    return Array::empty(device, DType::int64, array.shape(), current_stream(device));
+// A list that holds arrays as indices; without elements they are integers.
+std::optional<Array> find_nested(py::handle object, Device& device) {
+    if (!is_list(object) || !holds_arrays(object))
+        return std::nullopt;
+    Array joined = join_nested(object, std::nullopt, &device);
+    if (joined.size() == 0)
+        return Array::empty(device, DType::int64, joined.shape(), current_stream(device));
+    return joined;
 }
 
 AdvancedItem item_of(PyObject* object, Device& device) {
@@ -116,12 +121,11 @@ AdvancedItem item_of(PyObject* object, Device& device) {
             refuse_item();
         return TruthIndex{scalar->boolean};
     }
-    if (is_list(object) && holds_arrays(object)) {
-        const Array joined = join_nested(object, std::nullopt, &device);
-        const Kind kind = row(joined.dtype()).kind;
-        if (joined.size() > 0 && (kind == Kind::floating || kind == Kind::complex))
+    if (const std::optional<Array> nested = find_nested(object, device)) {
+        const Kind kind = row(nested->dtype()).kind;
+        if (kind == Kind::floating || kind == Kind::complex)
             refuse_item();
-        return ArrayIndex{joined.size() > 0 ? joined : no_indices(joined, device)};
+        return ArrayIndex{*nested};
     }
     const bool is_sequence = is_list(object) || PyRange_Check(object);
     if (!is_sequence && !is_numpy_array(object)) {
@@ -180,12 +184,9 @@ Array to_index_array(py::handle object, Device& device) {
                                  py::repr(dtype).cast<std::string>(),
                                  " to dtype('int64') according to the rule 'safe'"));
     };
-    if (is_list(object) && holds_arrays(object)) {
-        const Array joined = join_nested(object, std::nullopt, &device);
-        if (joined.size() == 0)
-            return no_indices(joined, device);
-        check(numpy_dtype(joined.dtype()));
-        return joined;
+    if (const std::optional<Array> nested = find_nested(object, device)) {
+        check(numpy_dtype(nested->dtype()));
+        return *nested;
     }
     py::array host = as_numpy(object);
     if (host.size() == 0 && !is_numpy_array(object.ptr()))
