@@ -32,11 +32,10 @@ py::object joined(const std::vector<Array>& parts, const py::object& axis, const
                               "'unsafe' (got '",
                               casting, "')"));
     call.casting = *rule;
-    const CUstream stream = parts.empty() ? nullptr : current_stream(parts.front().device());
     std::optional<Array> made;
     {
         const py::gil_scoped_release release;
-        made = concatenate(parts, call, stream);
+        made = concatenate(parts, call);
     }
     return out.is_none() ? py::cast(std::move(*made)) : out;
 }

@@ -133,7 +133,7 @@ Array join_nested(py::handle list, std::optional<DType> dtype, Device* device) {
     call.axis = 0;
     call.out = &target;
     call.casting = Casting::unsafe;
-    static_cast<void>(concatenate(parts, call, stream));
+    static_cast<void>(concatenate(parts, call));
     return made;
 }
 

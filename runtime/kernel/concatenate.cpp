@@ -10,7 +10,7 @@
 #include "runtime/kernel/indexing.h"
 #include "runtime/kernel/interleave.h"
 #include "runtime/kernel/recorder.h"
-#include "runtime/kernel/room.h"
+#include "runtime/stream/stream.h"
 
 #include <algorithm>
 #include <limits>
@@ -55,8 +55,7 @@ Dims joined_shape(std::span<const Array> parts, int axis) {
     return shape;
 }
 
-Array target_of(const ConcatenateCall& call, std::span<const Array> parts, const Dims& shape,
-                CUstream stream) {
+Array target_of(const ConcatenateCall& call, std::span<const Array> parts, const Dims& shape) {
     std::vector<DType> dtypes;
     for (const Array& part : parts)
         dtypes.push_back(part.dtype());
@@ -68,7 +67,8 @@ Array target_of(const ConcatenateCall& call, std::span<const Array> parts, const
         const bool f = call.axis && std::ranges::all_of(parts, [](const Array& part) {
                            return part.f_contiguous() && !part.c_contiguous();
                        });
-        return Array::empty(parts.front().device(), dtype, shape, stream, f ? Order::f : Order::c);
+        Device& device = parts.front().device();
+        return Array::empty(device, dtype, shape, current_stream(device), f ? Order::f : Order::c);
     }
     if (!(call.out->shape() == shape))
         throw ValueError("Output array is the wrong shape");
@@ -109,8 +109,9 @@ Array rows_of(const Array& array, int axis, std::int64_t rows) {
 // place[k] = parts[k], for parts that are alike: to the kernel of indexing they are one array, in
 // which an index array says where each begins. False, and nothing is done, where they lie too far
 // apart for an array's size.
-bool gather(std::span<const Array> parts, const Array& place, CUstream stream) {
+bool gather(std::span<const Array> parts, const Array& place) {
     Device& device = place.device();
+    const CUstream stream = current_stream(device);
     const Array& first = *std::ranges::min_element(parts, {}, &Array::address);
     std::vector<std::int64_t> starts;
     std::int64_t step = 0, last = 0;
@@ -128,29 +129,26 @@ bool gather(std::span<const Array> parts, const Array& place, CUstream stream) {
     shape.insert(shape.end(), first.shape().begin(), first.shape().end());
     strides.insert(strides.end(), first.strides().begin(), first.strides().end());
     const Array whole(first.buffer(), first.address(), first.dtype(), Dims(shape), Dims(strides));
-    Room room(device, stream);
-    const Array& index = room.make(DType::int64, static_cast<std::int64_t>(starts.size()));
+    const Array index =
+        Array::empty(device, DType::int64, Dims{static_cast<std::int64_t>(starts.size())}, stream);
     device.make_current();
-    check(device.api(),
+    check(device.api(), // which takes the values along: nothing is waited for
           device.api().cuMemcpyHtoDAsync(index.address(), starts.data(),
                                          starts.size() * sizeof starts[0], stream),
           "copy the places of arrays to ", device.name());
-    const bool across = !place.c_contiguous(); // a part at a time first
-    const Array lines =
-        across ? *reshape_view(room.make(place.dtype(), place.size()), place.shape()) : place;
-    static_cast<void>(get_indexed(whole, {ArrayIndex{index}}, {.mode = IndexMode::clip}, &lines));
-    if (across)
-        copy_into(place, lines, stream);
+    const IndexCall call{.mode = IndexMode::clip};
+    if (place.c_contiguous())
+        static_cast<void>(get_indexed(whole, {ArrayIndex{index}}, call, &place));
+    else // a part at a time, then across
+        copy_into(place, get_indexed(whole, {ArrayIndex{index}}, call), stream);
     for (const Array& part : parts)
         note_use(part, stream);
-    keep_for_graph(device, stream, std::move(starts));
-    room.keep();
     return true;
 }
 
 } // namespace
 
-Array concatenate(std::span<const Array> parts, const ConcatenateCall& call, CUstream stream) {
+Array concatenate(std::span<const Array> parts, const ConcatenateCall& call) {
     if (parts.empty())
         throw ValueError("need at least one array to concatenate");
     Dims shape;
@@ -166,10 +164,12 @@ Array concatenate(std::span<const Array> parts, const ConcatenateCall& call, CUs
             size += part.size();
         shape = Dims{size};
     }
-    Array target = target_of(call, parts, shape, stream);
+    Array target = target_of(call, parts, shape);
+    const CUstream stream = current_stream(target.device());
     if (call.axis && call.out == nullptr && interleave(parts, axis, target, stream))
         return target;
-    const bool may_gather = call.axis && current_recorder() == nullptr;
+    const bool may_gather = // a graph would keep the addresses of the values sent
+        call.axis && current_recorder() == nullptr && !is_capturing(target.device(), stream);
     std::int64_t start = 0;
     std::size_t like = 0; // where the parts that are alike end
     for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -181,7 +181,7 @@ Array concatenate(std::span<const Array> parts, const ConcatenateCall& call, CUs
             const auto rows = static_cast<std::int64_t>(many);
             const Array place = slice(target, axis, {start, 1, rows * count});
             if (worth_gathering(part, many, target) &&
-                gather(parts.subspan(k, many), rows_of(place, axis, rows), stream)) {
+                gather(parts.subspan(k, many), rows_of(place, axis, rows))) {
                 start += rows * count;
                 k = like - 1;
                 continue;
@@ -198,8 +198,9 @@ Array concatenate(std::span<const Array> parts, const ConcatenateCall& call, CUs
         } else if (const std::optional<Array> shaped = reshape_view(place, part.shape())) {
             copy_into(*shaped, part, stream);
         } else { // an `out` of its own strides, and elements in no plain order
-            Array dense = Array::empty(part.device(), part.dtype(), part.shape(), stream);
-            copy_into(dense, part, stream);
+            const CUstream there = current_stream(part.device());
+            Array dense = Array::empty(part.device(), part.dtype(), part.shape(), there);
+            copy_into(dense, part, there);
             copy_into(place, *reshape_view(dense, place.shape()), stream);
         }
     }

@@ -19,9 +19,8 @@ struct ConcatenateCall {
 
 // `out`, or a new array: in Fortran order if all of `parts` are, else in C order. A part whose
 // bytes lie together in both is one copy of the driver's, any other one launch; many small parts
-// of one shape and dtype are a launch or two together.
+// of one shape and dtype are a launch or two together. On the device's current stream.
 // Throws ValueError for shapes and a read-only `out`; TypeError where `casting` forbids the types.
-[[nodiscard]] Array concatenate(std::span<const Array> parts, const ConcatenateCall& call,
-                                CUstream stream);
+[[nodiscard]] Array concatenate(std::span<const Array> parts, const ConcatenateCall& call);
 
 } // namespace quern

@@ -1,4 +1,5 @@
 // Operations that a graph may hold, replayed after what they were given is gone.
+#include "runtime/kernel/concatenate.h"
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/partition.h"
 #include "runtime/stream/stream.h"
@@ -68,6 +69,39 @@ TEST(Captured, PartitionsKeepTheirPlaces) {
         EXPECT_EQ(elements<int>(out)[100], sorted[100]);
         EXPECT_EQ(elements<int>(out)[700], sorted[700]);
     }
+}
+
+TEST(Captured, JoinsOfManyReadTheirParts) {
+    Device& cpu = find_device("cpu");
+    const Stream stream(cpu);
+    set_current_stream(cpu, stream.handle());
+    constexpr std::int64_t count = 40, length = 9;
+    std::vector<Array> parts;
+    for (int k = 0; k < count; ++k)
+        parts.push_back(Array::empty(cpu, DType::int32, Dims{length, 1}, stream.handle()));
+    for (const std::int64_t axis : {0, 1}) {
+        ConcatenateCall call;
+        call.axis = axis;
+        static_cast<void>(concatenate(parts, call)); // compiles
+        stream.begin_capture();
+        const Array joined = concatenate(parts, call);
+        const Graph graph = stream.end_capture();
+        spoil_stack();
+        for (int turn = 0; turn < 2; ++turn) {
+            for (int k = 0; k < count; ++k)
+                for (int i = 0; i < length; ++i)
+                    elements<int>(parts[static_cast<std::size_t>(k)])[static_cast<std::size_t>(i)] =
+                        100 * k + i + turn;
+            graph.launch(stream.handle());
+            stream.synchronize();
+            for (int k = 0; k < count; ++k)
+                for (int i = 0; i < length; ++i)
+                    ASSERT_EQ(elements<int>(joined)[static_cast<std::size_t>(
+                                  axis == 0 ? k * length + i : i * count + k)],
+                              100 * k + i + turn);
+        }
+    }
+    set_current_stream(cpu, nullptr);
 }
 
 } // namespace

@@ -14,6 +14,15 @@
 namespace quern {
 namespace {
 
+// The device's current stream for a while.
+struct StreamOfTest {
+    explicit StreamOfTest(const Stream& stream) { set_current_stream(device, stream.handle()); }
+    ~StreamOfTest() { set_current_stream(device, nullptr); }
+    StreamOfTest(const StreamOfTest&) = delete;
+    StreamOfTest& operator=(const StreamOfTest&) = delete;
+    Device& device = find_device("cuda:0");
+};
+
 class CopiesOnFake : public testing::Test {
   protected:
     CopiesOnFake() { install_drivers_for_test({&fake.driver()}); }
@@ -47,7 +56,8 @@ TEST_F(CopiesOnFake, ManyPartsAreOneLaunch) {
         parts.push_back(empty({1, 100}));
     ConcatenateCall call;
     call.axis = 0;
-    const Array joined = concatenate(parts, call, side.handle());
+    const StreamOfTest current(side);
+    const Array joined = concatenate(parts, call);
     EXPECT_EQ(joined.shape(), Dims({20, 100}));
     EXPECT_EQ(fake.count("cuLaunchKernel"), 1u);
     EXPECT_EQ(fake.count("cuMemcpyDtoDAsync"), 0u);
@@ -59,7 +69,7 @@ TEST_F(CopiesOnFake, FewOrLargeOrUnlikePartsAreCopiesOfTheDriver) {
         fake.forget_calls();
         ConcatenateCall call;
         call.axis = 0;
-        static_cast<void>(concatenate(parts, call, nullptr));
+        static_cast<void>(concatenate(parts, call));
         EXPECT_EQ(fake.count("cuLaunchKernel"), 0u);
         return fake.count("cuMemcpyDtoDAsync");
     };
