@@ -37,6 +37,13 @@ def _round(self: ndarray, decimals: int = 0, out: ndarray | None = None) -> ndar
     return _elementwise.around(self, decimals, out)
 
 
+def _python_round(self: ndarray, ndigits: int | None = None) -> Any:
+    """`round` of a 0-d array, as of a scalar of NumPy's: to an int of Python's, which is waited for, or to decimals."""
+    if self.ndim > 0:
+        raise TypeError("only 0-d arrays are rounded by round(): use quern.round(a, decimals)")
+    return round(self.item()) if ndigits is None else _elementwise.around(self, ndigits)
+
+
 def _conjugate(self: ndarray) -> ndarray:
     """The complex conjugates; of real numbers the array itself."""
     return ufuncs["conjugate"](self) if self.dtype.kind == "c" else self
@@ -150,6 +157,7 @@ def attach() -> None:
         "__array_namespace__": array_namespace,
         "__bytes__": _bytes,
         "__contains__": _contains,
+        "__round__": _python_round,
         "argpartition": _sorting.argpartition,
         "argsort": _sorting.argsort,
         "byteswap": _files.byteswap,

@@ -104,6 +104,21 @@ def test_lists_of_scalar_arrays(device, name):
     agree(found, getattr(np, function)(*scalars(lambda number: number, given)), 1e-14)
 
 
+@pytest.mark.parametrize("letter", "bIlefd")
+def test_round_of_scalar_arrays(device, letter):
+    for number in (2.5, 3.5, -1.375, 126):
+        x = np.asarray(number).astype(letter)
+        ours = quern.asarray(x)
+        assert round(ours) == round(x[()])
+        assert type(round(ours)) is int
+        for decimals in (0, 1, -1):
+            agree(round(ours, decimals), np.asarray(round(x[()], decimals)))
+    with pytest.raises(TypeError, match="0-d"):
+        round(quern.ones(1))
+    with pytest.raises(ValueError, match="NaN"):
+        round(quern.asarray(np.nan))
+
+
 def test_scalar_arrays_as_options(device):
     x = quern.asarray(np.arange(12.0).reshape(3, 4))
     host, two, one = x.get(), quern.asarray(2), quern.asarray(1)
