@@ -235,10 +235,14 @@ void add_functions(py::module_& module) {
         py::arg("a"), py::arg("axis"), "A view with new axes of extent 1 at the given places.");
     module.def(
         "may_share_memory",
-        [](const Array& a, const Array& b) {
-            return &a.device() == &b.device() && may_share_memory(a, b);
+        [](const py::object& a, const py::object& b, const py::object&) {
+            const Array *one = find_array(a.ptr()), *other = find_array(b.ptr());
+            return one != nullptr && other != nullptr && &one->device() == &other->device() &&
+                   may_share_memory(*one, *other);
         },
-        py::arg("a"), py::arg("b"), "Whether the bytes that two arrays span overlap.");
+        py::arg("a"), py::arg("b"), py::arg("max_work") = py::none(),
+        "Whether the bytes that two arrays span overlap; what is no quern array has none of them. "
+        "`max_work` is not needed.");
     module.def(
         "byte_bounds",
         [](const Array& a) {

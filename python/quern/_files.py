@@ -87,12 +87,14 @@ class NpzFile:
         self.npz.close()
 
 
-def load(file: Any, mmap_mode: Any = None, allow_pickle: bool | None = None) -> Any:
-    """The array of an .npy file, or an .npz file's arrays by name.
+def load(
+    file: Any, mmap_mode: Any = None, allow_pickle: bool | None = None, **kwargs: Any
+) -> Any:
+    """The array of an .npy file, or an .npz file's arrays by name. Further arguments: `numpy.load`'s.
 
     Raises: ValueError for pickled objects unless `allow_pickle`. Source: NumPy, `numpy.load`.
     """
-    found = np.load(file, mmap_mode, allow_pickle=bool(allow_pickle))
+    found = np.load(file, mmap_mode, allow_pickle=bool(allow_pickle), **kwargs)
     if isinstance(found, np.ndarray):
         return asarray(found)
     if isinstance(found, np.lib.npyio.NpzFile):

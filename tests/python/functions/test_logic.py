@@ -82,6 +82,9 @@ def test_shared_memory(device):
             assert quern.shares_memory(a[x], a[y]) == np.shares_memory(theirs[x], theirs[y])
             assert quern.may_share_memory(a[x], a[y]) == np.may_share_memory(theirs[x], theirs[y])
     assert not quern.shares_memory(a, a.copy())
+    for one, other in ((a, [1]), (theirs, a), (a, None)):
+        assert not quern.shares_memory(one, other, max_work=1)
+        assert not quern.may_share_memory(one, other, max_work=1)
 
 
 def test_dtypes(device):

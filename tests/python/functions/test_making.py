@@ -194,6 +194,7 @@ def test_files(device, tmp_path, make):
     x, y = quern.asarray(a), quern.asarray(b)
     quern.save(tmp_path / "a.npy", x)
     agree(quern.load(tmp_path / "a.npy"), a)
+    agree(quern.load(tmp_path / "a.npy", encoding="latin1", fix_imports=False), a)
     for save in (quern.savez, quern.savez_compressed):
         save(tmp_path / "ab.npz", x, named=y)
         with quern.load(tmp_path / "ab.npz") as found:
