@@ -40,9 +40,10 @@ std::vector<UfuncInput> settle_scalars(std::span<const UfuncInput> inputs) {
         if (!input.weak)
             strong = strong ? result_type(*strong, input.dtype) : input.dtype;
     for (UfuncInput& input : settled) {
-        const WeakScalar kind = strong ? kind_of(*strong) : WeakScalar::boolean;
-        const bool among_integers = input.kind == kind && kind == WeakScalar::integer;
-        if (!input.weak || (strong && (input.kind < kind || among_integers)))
+        const bool is_free =
+            strong && (input.kind < kind_of(*strong) || (input.kind == WeakScalar::integer &&
+                                                         kind_of(*strong) == WeakScalar::integer));
+        if (!input.weak || is_free)
             continue;
         input.weak = false;
         if (strong)

@@ -78,8 +78,7 @@ Array filled_by_cast(Array array, const py::object& value) {
                        (is_complex || (kind != Kind::floating && PyFloat_Check(value.ptr()) != 0));
     if (!loses)
         return filled(std::move(array), value);
-    const py::object cast = py::module_::import("numpy").attr("asarray")(value).attr("astype")(
-        numpy_dtype(array.dtype()));
+    const py::object cast = numpy_array(value).attr("astype")(numpy_dtype(array.dtype()));
     return filled(std::move(array), cast.attr("item")());
 }
 
@@ -89,7 +88,7 @@ DType dtype_of_value(const py::object& value) {
         return array->dtype();
     if (PyFloat_CheckExact(value.ptr()))
         return DType::float64;
-    return to_dtype(py::module_::import("numpy").attr("asarray")(value).attr("dtype"));
+    return to_dtype(numpy_array(value).dtype());
 }
 
 void add_makers(py::module_& m) {

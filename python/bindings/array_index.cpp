@@ -97,13 +97,9 @@ Array send(const py::array& host, Device& device) {
     return sent;
 }
 
-py::array as_numpy(py::handle object, py::handle dtype = py::none()) {
-    return py::module_::import("numpy").attr("asarray")(object, dtype).cast<py::array>();
-}
-
 // A list that holds arrays as indices; without elements they are integers.
 std::optional<Array> find_nested(py::handle object, Device& device) {
-    if (!is_list(object) || !holds_arrays(object))
+    if (!holds_arrays(object))
         return std::nullopt;
     Array joined = join_nested(object, std::nullopt, &device);
     if (joined.size() == 0)
@@ -134,10 +130,10 @@ AdvancedItem item_of(PyObject* object, Device& device) {
         if (!py::hasattr(object, "__array__"))
             refuse_item();
     }
-    py::array host = as_numpy(object);
+    py::array host = numpy_array(object);
     const char kind = host.dtype().kind();
     if (is_sequence && host.size() == 0)
-        host = as_numpy(host, numpy_dtype(DType::int64));
+        host = numpy_array(host, numpy_dtype(DType::int64));
     else if (is_sequence && kind != 'i' && kind != 'u' && kind != 'b')
         refuse_item();
     else if (kind != 'i' && kind != 'u' && kind != 'b')
@@ -188,9 +184,9 @@ Array to_index_array(py::handle object, Device& device) {
         check(numpy_dtype(nested->dtype()));
         return *nested;
     }
-    py::array host = as_numpy(object);
+    py::array host = numpy_array(object);
     if (host.size() == 0 && !is_numpy_array(object.ptr()))
-        host = as_numpy(host, numpy_dtype(DType::int64));
+        host = numpy_array(host, numpy_dtype(DType::int64));
     else
         check(host.dtype());
     return send(host, device);
@@ -213,14 +209,14 @@ Argument to_value(const Array& target, py::handle value, std::optional<Array>& k
         real.is_numpy = true;
         return Argument::of(real);
     }
-    if (is_list(value) && holds_arrays(value))
+    if (holds_arrays(value))
         kept = join_nested(value, target.dtype(), &target.device());
     else if (!is_numpy_array(value.ptr()))
         kept = find_foreign_array(value.ptr());
     if (!kept) {
         const bool as_it_is = is_numpy_array(value.ptr());
         const py::array host =
-            as_numpy(value, as_it_is ? py::object(py::none()) : numpy_dtype(target.dtype()));
+            numpy_array(value, as_it_is ? py::object(py::none()) : numpy_dtype(target.dtype()));
         kept = Array::empty(target.device(), target.dtype(), to_dims(host.attr("shape")),
                             current_stream(target.device()));
         if (kept->size() > 0)

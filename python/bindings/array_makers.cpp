@@ -104,7 +104,7 @@ Array empty_for(const py::array& host, char order, DType dtype, Device& device, 
 }
 
 // NumPy's array of the values, in the dtype and layout that are wanted. Throws what NumPy does.
-py::array host_array(const py::object& value, const Wanted& wanted) {
+py::array laid_out(const py::object& value, const Wanted& wanted) {
     const bool plain = wanted.order == 'K' && !wanted.dtype;
     if (plain && Py_TYPE(value.ptr()) == py::detail::npy_api::get().PyArray_Type_) {
         const auto host = py::reinterpret_borrow<py::array>(value);
@@ -131,7 +131,7 @@ py::array host_array(const py::object& value, const Wanted& wanted) {
 py::object from_host(const py::object& value, const Wanted& wanted) {
     if (std::optional<Array> number = from_number(value.ptr(), wanted))
         return py::cast(std::move(*number));
-    const py::array host = host_array(value, wanted);
+    const py::array host = laid_out(value, wanted);
     const DType dtype = native_dtype_of(host);
     Device& device = wanted.device != nullptr ? *wanted.device : current_device();
     if (wanted.copy == false) {
@@ -161,7 +161,7 @@ py::object from_nested(const py::object& list, const Wanted& wanted) {
 py::object make_array(const py::object& value, const Wanted& wanted) {
     if (find_array(value.ptr()) != nullptr)
         return from_array(value, wanted);
-    if (is_list(value) && holds_arrays(value))
+    if (holds_arrays(value))
         return from_nested(value, wanted);
     if (is_list(value) || py::isinstance<py::array>(value))
         return from_host(value, wanted);

@@ -55,8 +55,8 @@ Leaves leaves_of(py::handle list) {
 
 // An array of ours, an object that wraps one, or a list that has such?
 bool is_ours(py::handle item) {
-    return is_list(item) ? holds_arrays(item)
-                         : find_array(item.ptr()) != nullptr || py::hasattr(item, wrapped_array);
+    return find_array(item.ptr()) != nullptr || holds_arrays(item) ||
+           (!is_list(item) && py::hasattr(item, wrapped_array));
 }
 
 } // namespace
@@ -65,9 +65,11 @@ bool is_list(py::handle value) {
     return py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value);
 }
 
-bool holds_arrays(py::handle list) {
+bool holds_arrays(py::handle value) {
+    if (!is_list(value))
+        return false;
     const PyTypeObject* plain = nullptr; // neighbours are mostly of one type, which is asked once
-    for (const py::handle item : list) {
+    for (const py::handle item : value) {
         if (Py_TYPE(item.ptr()) == plain || PyFloat_CheckExact(item.ptr()) ||
             PyLong_CheckExact(item.ptr()))
             continue;
@@ -78,14 +80,12 @@ bool holds_arrays(py::handle list) {
     return false;
 }
 
-py::array host_array(const py::object& value, const py::object& dtype) {
+py::array host_array(py::handle value, py::handle dtype) {
     const Array* array = find_array(value.ptr());
-    py::object host = value;
-    if (array != nullptr || (is_list(value) && holds_arrays(value))) {
-        const Array whole = array != nullptr ? *array : join_nested(value, std::nullopt, nullptr);
-        host = download(whole, current_stream(whole.device()));
-    }
-    return py::module_::import("numpy").attr("asarray")(host, dtype);
+    if (array == nullptr && !holds_arrays(value))
+        return numpy_array(value, dtype);
+    const Array whole = array != nullptr ? *array : join_nested(value, std::nullopt, nullptr);
+    return numpy_array(download(whole, current_stream(whole.device())), dtype);
 }
 
 Array join_nested(py::handle list, std::optional<DType> dtype, Device* device) {
@@ -138,7 +138,9 @@ Array join_nested(py::handle list, std::optional<DType> dtype, Device* device) {
 }
 
 void bind_array_nested(py::module_& module) {
-    module.def("host_array", &host_array, py::arg("value"), py::arg("dtype") = py::none());
+    module.def("host_array", &host_array, py::arg("value"), py::arg("dtype") = py::none(),
+               "Values that decide shapes, on the host: a device's array, or a list that has such, "
+               "is waited for.");
 }
 
 } // namespace quern::python

@@ -39,6 +39,9 @@ void upload(const Array& target, const pybind11::array& source, CUstream stream)
 // array_interop.cpp: NumPy's memory as an array of the CPU, without a copy. Throws ValueError for
 // elements that are not aligned.
 [[nodiscard]] Array share(const pybind11::array& host);
+// numpy.asarray.
+[[nodiscard]] pybind11::array numpy_array(pybind11::handle value,
+                                          pybind11::handle dtype = pybind11::none());
 // An array of CPU memory as NumPy sees it, without a copy; `owner` keeps the memory.
 [[nodiscard]] pybind11::array host_view(const Array& array, pybind11::handle owner);
 // The values for NumPy to read at once: an array of the CPU as it lies, else a copy.
@@ -54,11 +57,11 @@ void assign(const Array& target, pybind11::handle value, CUstream stream);
 // array_nested.cpp: lists and tuples.
 inline constexpr const char* wrapped_array = "__cupy_get_ndarray__"; // what has it wraps an array
 [[nodiscard]] bool is_list(pybind11::handle value);
-// Has a list an array of ours, or an object that wraps one, at any depth?
-[[nodiscard]] bool holds_arrays(pybind11::handle list);
+// Is it a list that has an array of ours, or an object that wraps one, at any depth?
+[[nodiscard]] bool holds_arrays(pybind11::handle value);
 // What Python holds as a NumPy array: arrays of ours, and lists of them, are fetched at once.
-[[nodiscard]] pybind11::array host_array(const pybind11::object& value,
-                                         const pybind11::object& dtype = pybind11::none());
+[[nodiscard]] pybind11::array host_array(pybind11::handle value,
+                                         pybind11::handle dtype = pybind11::none());
 // A new array of all that such a list holds, in C order, by NumPy's rules; on the device of the
 // first array in it unless told. Throws ValueError where shapes differ.
 [[nodiscard]] Array join_nested(pybind11::handle list, std::optional<DType> dtype, Device* device);

@@ -122,6 +122,10 @@ void assign_array(const Array& target, const Array& given, CUstream stream) {
 
 } // namespace
 
+py::array numpy_array(py::handle value, py::handle dtype) {
+    return py::module_::import("numpy").attr("asarray")(value, dtype).cast<py::array>();
+}
+
 void wait_for(const Device& device, CUstream stream) {
     const WaitForDevice waiting;
     device.make_current();
@@ -220,15 +224,15 @@ void assign(const Array& target, py::handle value, CUstream stream) {
         fill(target, *scalar, stream);
         return;
     }
-    if (is_list(value) && holds_arrays(value))
+    if (holds_arrays(value))
         return assign_array(target, join_nested(value, std::nullopt, &target.device()), stream);
     if (!py::isinstance<py::array>(value))
         if (const std::optional<Array> foreign = find_foreign_array(value.ptr()))
             return assign_array(target, *foreign, stream);
-    py::object source = py::reinterpret_borrow<py::object>(value);
-    if (!py::isinstance<py::array>(value))
-        source = py::module_::import("numpy").attr("asarray")(value, numpy_dtype(target.dtype()));
-    upload(target, source.cast<py::array>(), stream);
+    upload(target,
+           py::isinstance<py::array>(value) ? py::reinterpret_borrow<py::array>(value)
+                                            : numpy_array(value, numpy_dtype(target.dtype())),
+           stream);
 }
 
 } // namespace quern::python

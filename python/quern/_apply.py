@@ -10,7 +10,7 @@ from quern import _core
 from quern._creation import asarray, empty, zeros
 from quern._elementwise import where
 from quern._manipulation import expand_dims, moveaxis
-from quern._operands import as_array, host_array, normalize_axis_index
+from quern._operands import as_array, normalize_axis_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def apply_over_axes(func: Callable[..., Any], a: object, axes: Any) -> ndarray:
     """
     values = as_array(a)
     ndim = values.ndim
-    for given in (axes,) if host_array(axes).ndim == 0 else axes:
+    for given in axes if np.iterable(axes) else (axes,):
         axis = ndim + given if given < 0 else given
         found = func(values, axis)
         if found.ndim != values.ndim:
@@ -117,15 +117,14 @@ class vectorize(np.vectorize):
         def fetched(value: Any) -> Any:
             return value.get() if isinstance(value, _core.ndarray) else value
 
-        def of_arrays(*parts: Any, **options: Any) -> Any:
-            made = function(
-                *(asarray(part, device=device) if np.ndim(part) else part for part in parts),
-                **options,
-            )
-            return tuple(map(fetched, made)) if isinstance(made, tuple) else fetched(made)
-
         call = super().__call__
         if self.signature is not None:
+
+            def of_arrays(*parts: Any, **options: Any) -> Any:
+                given = (asarray(part, device=device) if np.ndim(part) else part for part in parts)
+                made = function(*given, **options)
+                return tuple(map(fetched, made)) if isinstance(made, tuple) else fetched(made)
+
             call = np.vectorize(
                 of_arrays, self.otypes, excluded=self.excluded, signature=self.signature
             )

@@ -79,7 +79,7 @@ def asnumpy(
     return out
 
 
-def _on_host(value: Any) -> Any:
+def _number(value: Any) -> Any:
     """The number in a 0-d array, which is waited for; anything else as it is."""
     return value.get()[()] if isinstance(value, _core.ndarray) else value
 
@@ -105,7 +105,7 @@ def arange(
         return _core._range(0, 1, max(start, 0), np.int64, device)
     if step is None:
         step = 1
-    start, stop, step = map(_on_host, (start, stop, step))
+    start, stop, step = map(_number, (start, stop, step))
     wanted: np.dtype[Any]
     if dtype is not None:
         wanted = np.dtype(dtype)

@@ -87,9 +87,7 @@ class NpzFile:
         self.npz.close()
 
 
-def load(
-    file: Any, mmap_mode: Any = None, allow_pickle: bool | None = None, **kwargs: Any
-) -> Any:
+def load(file: Any, mmap_mode: Any = None, allow_pickle: bool | None = None, **kwargs: Any) -> Any:
     """The array of an .npy file, or an .npz file's arrays by name. Further arguments: `numpy.load`'s.
 
     Raises: ValueError for pickled objects unless `allow_pickle`. Source: NumPy, `numpy.load`.

@@ -12,7 +12,6 @@ from quern import _core
 from quern._bin_widths import WIDTHS
 from quern._core import ndarray
 from quern._creation import asarray, ascontiguousarray, empty, zeros
-from quern._manipulation import ndim
 from quern._sorting import searchsorted
 
 if TYPE_CHECKING:
@@ -265,7 +264,7 @@ def _edges(
         if range is not None:
             a = a[(a >= first) & (a <= last)]
         count = _bins_by_rule(a, bins, (float(first), float(last)))
-    elif ndim(bins) == 0:
+    elif not np.iterable(bins):
         try:
             count = operator.index(bins)
         except TypeError:
@@ -315,7 +314,7 @@ def _columns(sample: Any) -> list[ndarray]:
 
 
 def _axis_edges(x: ndarray, bins: Any, range: Range, k: int) -> ndarray:
-    if ndim(bins) == 0:
+    if not np.iterable(bins):
         if bins < 1:
             raise ValueError(f"`bins[{k}]` must be positive, when an integer")
         first, last = _outer(x, range)

@@ -10,7 +10,7 @@ import numpy as np
 from quern import _core
 from quern._core import ndarray
 from quern._creation import arange, asarray, empty
-from quern._manipulation import broadcast_shapes, broadcast_to, ndim
+from quern._manipulation import broadcast_shapes, broadcast_to
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,7 +192,7 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
     while line.ndim > 1:
         line = line.diagonal()
     more = wrap and a.ndim == 2 and a.shape[0] > a.shape[1]
-    if ndim(val) == 0 and not more:
+    if not np.iterable(val) and not more:
         line[...] = val
         return
     step = 1 + sum(math.prod(a.shape[k:]) for k in range(1, a.ndim))

@@ -10,7 +10,7 @@ import numpy as np
 
 from quern import _core
 from quern._creation import asarray, empty, full
-from quern._manipulation import broadcast_to, moveaxis, ndim
+from quern._manipulation import broadcast_to, moveaxis
 from quern._operands import (
     as_array,
     as_arrays,
@@ -201,8 +201,8 @@ def block(arrays: object) -> ndarray:
             )
     parts = [as_array(leaf) for _, leaf in leaves]
     depth = len(first)
-    axes = max(depth, *(part.ndim for part in parts))
-    shape, placed = _arranged(arrays, depth, axes)
+    ndim = max(depth, *(part.ndim for part in parts))
+    shape, placed = _arranged(arrays, depth, ndim)
     result = empty(shape, np.result_type(*(part.dtype for part in parts)), device=parts[0].device)
     for offset, leaf in placed:
         window = tuple(slice(at, at + n) for at, n in zip(offset, leaf.shape, strict=True))
@@ -220,7 +220,7 @@ def array_split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[nd
     """
     a = as_array(ary)
     total = a.shape[axis]
-    if ndim(indices_or_sections):
+    if np.iterable(indices_or_sections):
         cuts = [0, *host_array(indices_or_sections).tolist(), total]
     else:
         sections = int(indices_or_sections)
@@ -240,7 +240,7 @@ def split(ary: object, indices_or_sections: Any, axis: int = 0) -> list[ndarray]
     Source: NumPy, `numpy.split`.
     """
     a = as_array(ary)
-    if not ndim(indices_or_sections):
+    if not np.iterable(indices_or_sections):
         sections = int(indices_or_sections)
         if a.shape[axis] % sections:
             raise ValueError("array split does not result in an equal division")

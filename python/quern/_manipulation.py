@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from quern import _core
 from quern._core import broadcast_shapes, may_share_memory
-from quern._operands import as_array, normalize_axis_tuple
+from quern._operands import as_array, host_array, normalize_axis_tuple
 
 if TYPE_CHECKING:
     from quern._core import Order, Shape, ndarray
@@ -83,12 +83,12 @@ def diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndar
 
 def shape(a: Any) -> tuple[int, ...]:
     """The extents of `a`, an array or what NumPy makes one of."""
-    return a.shape if isinstance(a, _core.ndarray) else _core.host_array(a).shape
+    return a.shape if isinstance(a, _core.ndarray) else host_array(a).shape
 
 
 def ndim(a: Any) -> int:
     """The number of axes of `a`, an array or what NumPy makes one of."""
-    return a.ndim if isinstance(a, _core.ndarray) else _core.host_array(a).ndim
+    return a.ndim if isinstance(a, _core.ndarray) else host_array(a).ndim
 
 
 def size(a: Any, axis: Axes | None = None) -> int:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from quern import _core
+from quern._core import host_array
 from quern._creation import asarray, full
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    import numpy.typing as npt
 
     from quern._core import DeviceLike, ndarray
 
@@ -62,11 +61,6 @@ def as_arrays(values: Iterable[object]) -> list[ndarray]:
             'arrays to stack must be passed as a "sequence" type such as list or tuple.'
         )
     return [as_array(value) for value in values]
-
-
-def host_array(value: object, dtype: npt.DTypeLike | None = None) -> np.ndarray[Any, Any]:
-    """Values that decide shapes, on the host: a device's array, or a list that has such, is waited for."""
-    return _core.host_array(value, dtype)
 
 
 def safe_index(value: object) -> int:

@@ -312,7 +312,7 @@ def tile(A: object, reps: Any) -> ndarray:
         lines = empty((reps, a.size), a.dtype, device=a.device)
         lines[...] = a
         return lines.reshape(-1)
-    times = tuple(map(safe_index, host_array(reps) if ndim(reps) else (reps,)))
+    times = tuple(map(safe_index, host_array(reps) if np.iterable(reps) else (reps,)))
     axes = max(a.ndim, len(times))
     times = (1,) * (axes - len(times)) + times
     extents = (1,) * (axes - a.ndim) + a.shape

@@ -106,12 +106,15 @@ Array rows_of(const Array& array, int axis, std::int64_t rows) {
     return moveaxis(*reshape_view(array, Dims(shape)), std::span(&from, 1), std::span(&to, 1));
 }
 
-// place[k] = parts[k], for parts that are alike: to the kernel of indexing they are one array, in
-// which an index array says where each begins. False, and nothing is done, where they lie too far
-// apart for an array's size.
-bool gather(std::span<const Array> parts, const Array& place) {
-    Device& device = place.device();
+// The parts, which are alike, into `target` from `start` of the axis on: to the kernel of indexing
+// they are one array, in which an index array says where each begins. False, and nothing is done,
+// where they lie too far apart for an array's size, or a graph would keep the address of the index
+// array's values.
+bool gather(std::span<const Array> parts, const Array& target, int axis, std::int64_t start) {
+    Device& device = target.device();
     const CUstream stream = current_stream(device);
+    if (current_recorder() != nullptr || is_capturing(device, stream))
+        return false;
     const Array& first = *std::ranges::min_element(parts, {}, &Array::address);
     std::vector<std::int64_t> starts;
     std::int64_t step = 0, last = 0;
@@ -136,6 +139,9 @@ bool gather(std::span<const Array> parts, const Array& place) {
           device.api().cuMemcpyHtoDAsync(index.address(), starts.data(),
                                          starts.size() * sizeof starts[0], stream),
           "copy the places of arrays to ", device.name());
+    const auto rows = static_cast<std::int64_t>(parts.size());
+    const Array place =
+        rows_of(slice(target, axis, {start, 1, rows * first.shape()[axis]}), axis, rows);
     const IndexCall call{.mode = IndexMode::clip};
     if (place.c_contiguous())
         static_cast<void>(get_indexed(whole, {ArrayIndex{index}}, call, &place));
@@ -168,21 +174,17 @@ Array concatenate(std::span<const Array> parts, const ConcatenateCall& call) {
     const CUstream stream = current_stream(target.device());
     if (call.axis && call.out == nullptr && interleave(parts, axis, target, stream))
         return target;
-    const bool may_gather = // a graph would keep the addresses of the values sent
-        call.axis && current_recorder() == nullptr && !is_capturing(target.device(), stream);
     std::int64_t start = 0;
     std::size_t like = 0; // where the parts that are alike end
     for (std::size_t k = 0; k < parts.size(); ++k) {
         const Array& part = parts[k];
         const std::int64_t count = call.axis ? part.shape()[axis] : part.size();
-        if (may_gather && k == like) {
+        if (call.axis && k == like) {
             const std::size_t many = alike(parts.subspan(k), target, call.out != nullptr);
             like = k + many;
-            const auto rows = static_cast<std::int64_t>(many);
-            const Array place = slice(target, axis, {start, 1, rows * count});
             if (worth_gathering(part, many, target) &&
-                gather(parts.subspan(k, many), rows_of(place, axis, rows))) {
-                start += rows * count;
+                gather(parts.subspan(k, many), target, axis, start)) {
+                start += static_cast<std::int64_t>(many) * count;
                 k = like - 1;
                 continue;
             }
