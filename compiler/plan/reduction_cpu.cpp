@@ -193,7 +193,9 @@ void wrap_rows(const ReductionRequest& request, KeptNest& nest, ReductionPlan& p
 }
 
 void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPlan& plan) {
-    constexpr std::int64_t grain = 1 << 16; // elements worth a block of their own
+    // Elements worth a block of their own: 512 KiB where one reads more than 8 bytes.
+    const std::int64_t item = std::max<std::int64_t>(bytes_read(request.operands), 8),
+                       grain = (std::int64_t{1} << 19) / item;
     // Few rows, and what is found in them stays in the nearest cache until it is stored.
     constexpr std::int64_t few_rows = 8, few_rows_span = 4096;
     ReductionLayout& layout = plan.layout;
@@ -244,7 +246,8 @@ void plan_cpu(const ReductionRequest& request, const KeptNest& nest, ReductionPl
     if (request.force_splits > 0 || (plan.tiles < wanted && plan.steps >= 4 * few) ||
         exceeds(here, plan))
         split_steps(here, std::min(cuts, plan.steps / (2 * few)), few, plan);
-    plan.ahead = work * bytes_read(request.operands) > bytes_beyond_caches;
+    const auto inputs = std::ranges::count(request.operands, false, &Operand::output);
+    plan.ahead = inputs == 1 && work * bytes_read(request.operands) > bytes_beyond_caches;
     plan.share = ceil_div(plan.tiles * plan.splits, std::min(wanted, plan.tiles * plan.splits));
     plan.block = 1;
     plan.grid = grid_for(plan.tiles * plan.splits, plan.share);

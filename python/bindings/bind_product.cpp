@@ -51,6 +51,10 @@ py::object tensordot_of(const Array& a, const std::vector<std::int64_t>& axes_a,
     return finish(tensordot(a, axes_a, b, axes_b, {}, drop_gil), py::none());
 }
 
+py::object vdot_of(const Array& a, const Array& b) {
+    return finish(vdot(a, b, drop_gil), py::none());
+}
+
 py::object contract_of(const Array& a, const std::vector<int>& labels_a, const Array& b,
                        const std::vector<int>& labels_b, const std::vector<int>& labels,
                        const py::object& out, const py::object& dtype, bool conjugate) {
@@ -91,6 +95,7 @@ void bind_product(py::module_& module) {
     module.def("_dot", dot_of, py::arg("a"), py::arg("b"), py::arg("out"));
     module.def("_tensordot", tensordot_of, py::arg("a"), py::arg("axes_a"), py::arg("b"),
                py::arg("axes_b"));
+    module.def("_vdot", vdot_of, py::arg("a"), py::arg("b"));
     module.def("_contract", contract_of, py::arg("a"), py::arg("labels_a"), py::arg("b"),
                py::arg("labels_b"), py::arg("labels"), py::arg("out") = py::none(),
                py::arg("dtype") = py::none(), py::arg("conjugate") = false);

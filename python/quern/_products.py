@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core
-from quern._core import _contract, _dot, _matmul, _tensordot
+from quern._core import _contract, _dot, _matmul, _tensordot, _vdot
 from quern._creation import empty
 from quern._manipulation import moveaxis
 from quern._operands import operands, ufuncs
@@ -133,10 +133,12 @@ def vdot(a: Any, b: Any) -> ndarray:
 
     Raises: ValueError where the sizes differ. Source: numpy.vdot.
     """
-    a, b = (x if x.ndim == 1 else x.ravel() for x in operands(a, b))
-    if a.size != b.size:
-        raise ValueError(f"cannot multiply {a.size} elements with {b.size}")
-    return _contract(a, [0], b, [0], [], conjugate=True)
+    a, b = operands(a, b)
+    if a.shape != b.shape:
+        if a.size != b.size:
+            raise ValueError(f"cannot multiply {a.size} elements with {b.size}")
+        a, b = a.ravel(), b.ravel()
+    return _vdot(a, b)
 
 
 def inner(a: Any, b: Any) -> ndarray:

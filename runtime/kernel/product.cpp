@@ -38,7 +38,8 @@ struct Axis {
 struct Contraction {
     std::vector<Axis> kept, summed;
     DType dtype = DType::float64;
-    Dims shape, steps; // of the result: extents, and bytes from one element to the next
+    bool conjugate = false; // of `a`: of real numbers nothing to do
+    Dims shape, steps;      // of the result: extents, and bytes from one element to the next
 };
 
 std::int64_t volume(std::span<const Axis> axes) {
@@ -69,6 +70,7 @@ Contraction resolve(const Array& a, std::span<const int> labels_a, const Array& 
                               "; bring them to one device"));
     Contraction made;
     made.dtype = call.dtype.value_or(result_type(a.dtype(), b.dtype()));
+    made.conjugate = call.conjugate && row(made.dtype).kind == Kind::complex;
     const auto add = [&](int label, std::vector<Axis>& into) {
         Side of_a = side_of(a, labels_a, label), of_b = side_of(b, labels_b, label);
         if (of_a.there && of_b.there && of_a.extent != of_b.extent) {
@@ -141,13 +143,12 @@ struct ReductionWork {
 };
 // On the CPU axes are walked as the first input lies in memory: the larger one, where either may be
 // first.
-ReductionWork as_reduction(const Array& a, const Array& b, const Contraction& work,
-                           bool conjugate) {
+ReductionWork as_reduction(const Array& a, const Array& b, const Contraction& work) {
     const std::vector<Axis> all = joined({work.kept, work.summed});
     std::vector<std::int64_t> axes(work.summed.size());
     std::iota(axes.begin(), axes.end(), static_cast<std::int64_t>(work.kept.size()));
     ReductionWork made{view(a, all, &Axis::a), view(b, all, &Axis::b), std::move(axes)};
-    if (a.device().is_cpu() && !conjugate && a.nbytes() < b.nbytes())
+    if (a.device().is_cpu() && !work.conjugate && a.nbytes() < b.nbytes())
         std::swap(made.first, made.second);
     return made;
 }
@@ -164,14 +165,14 @@ void multiply(const Array& a, const Array& b, const Contraction& work, const Arr
     static_cast<void>(call_ufunc(Ufunc::multiply, call, on_wait));
 }
 
-void reduce_products(const Array& a, const Array& b, const Contraction& work, bool conjugate,
-                     const Array& out, void (*on_wait)(bool)) {
-    const ReductionWork made = as_reduction(a, b, work, conjugate);
+void reduce_products(const Array& a, const Array& b, const Contraction& work, const Array& out,
+                     void (*on_wait)(bool)) {
+    const ReductionWork made = as_reduction(a, b, work);
     const std::array args{Argument::of(made.first), Argument::of(made.second), Argument::of(out)};
     ReductionCall call;
     call.all_axes = false;
     call.axes = made.axes;
-    static_cast<void>(product_kernel(work.dtype, conjugate)(args, call, on_wait));
+    static_cast<void>(product_kernel(work.dtype, work.conjugate)(args, call, on_wait));
 }
 
 // ---- by the library ----
@@ -277,8 +278,8 @@ std::optional<DType> library_dtype(const Device& device, DType dtype) {
 // A matrix by a vector is the library's on the CPU, of operands that need no conversion; on a GPU a
 // reduction reads as fast. What sums nothing is a ufunc's. (CPU, 1000 float64 by 1000: by OpenBLAS
 // 0.63 ms, 0.21)
-bool by_library(const Array& a, const Array& b, const Contraction& work, const ProductCall& call) {
-    if (call.conjugate || work.summed.empty())
+bool by_library(const Array& a, const Array& b, const Contraction& work) {
+    if (work.conjugate || work.summed.empty())
         return false;
     const Groups groups = groups_of(work);
     const std::int64_t m = volume(groups.left), n = volume(groups.right), k = volume(groups.summed);
@@ -397,7 +398,7 @@ Array contract(const Array& a, std::span<const int> labels_a, const Array& b,
         fill(out, Scalar::of(false), stream);
         return out;
     }
-    if (by_library(a, b, work, call)) {
+    if (by_library(a, b, work)) {
         multiply_matrices(a, b, work, out, on_wait);
         return out;
     }
@@ -406,10 +407,10 @@ Array contract(const Array& a, std::span<const int> labels_a, const Array& b,
         out.dtype() == work.dtype &&
         (call.out == nullptr || !(may_share_memory(out, a) || may_share_memory(out, b)));
     const Array made = direct ? out : Array::empty(a.device(), work.dtype, work.shape, stream);
-    if (work.summed.empty() && !call.conjugate)
+    if (work.summed.empty() && !work.conjugate)
         multiply(a, b, work, made, on_wait);
     else
-        reduce_products(a, b, work, call.conjugate, made, on_wait);
+        reduce_products(a, b, work, made, on_wait);
     if (!direct) {
         copy_into(out, made, stream);
         keep_for_graph(a.device(), stream, made);
@@ -424,18 +425,18 @@ std::string explain_contract(const Array& a, std::span<const int> labels_a, cons
     if (volume(work.kept) == 0)
         return "nothing to do, the result is empty";
     const Groups groups = groups_of(work);
-    if (by_library(a, b, work, call))
+    if (by_library(a, b, work))
         return join(volume(groups.batch), " products (", volume(groups.left), ", ",
                     volume(groups.summed), ") @ (", volume(groups.summed), ", ",
                     volume(groups.right), ") by ", gemm_library(a.device()));
-    if (work.summed.empty() && !call.conjugate)
+    if (work.summed.empty() && !work.conjugate)
         return "the ufunc multiply";
-    const ReductionWork made = as_reduction(a, b, work, call.conjugate);
+    const ReductionWork made = as_reduction(a, b, work);
     const std::array args{Argument::of(made.first), Argument::of(made.second)};
     ReductionCall reduction;
     reduction.all_axes = false;
     reduction.axes = made.axes;
-    return product_kernel(work.dtype, call.conjugate).explain(args, reduction);
+    return product_kernel(work.dtype, work.conjugate).explain(args, reduction);
 }
 
 } // namespace quern

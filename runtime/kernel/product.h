@@ -43,6 +43,9 @@ struct ProductCall {
 [[nodiscard]] Array dot(const Array& a, const Array& b, const ProductCall& call = {},
                         void (*on_wait)(bool entering) = nullptr);
 
+// numpy.vdot of arrays of one shape: the sum of products of all elements, those of `a` conjugated.
+[[nodiscard]] Array vdot(const Array& a, const Array& b, void (*on_wait)(bool entering) = nullptr);
+
 // How contract() computes such a product: by which library, or as a reduction or a ufunc.
 [[nodiscard]] std::string explain_contract(const Array& a, std::span<const int> labels_a,
                                            const Array& b, std::span<const int> labels_b,

@@ -108,4 +108,15 @@ Array dot(const Array& a, const Array& b, const ProductCall& call, void (*on_wai
     return tensordot(a, std::array{last}, b, std::array{before}, call, on_wait);
 }
 
+Array vdot(const Array& a, const Array& b, void (*on_wait)(bool)) {
+    if (a.shape() != b.shape())
+        throw ValueError(join("vdot: shapes ", format_shape(a.shape()), " and ",
+                              format_shape(b.shape()), " differ"));
+    std::vector<int> labels(static_cast<std::size_t>(a.ndim()));
+    std::iota(labels.begin(), labels.end(), 0);
+    ProductCall call;
+    call.conjugate = true;
+    return contract(a, labels, b, labels, {}, call, on_wait);
+}
+
 } // namespace quern

@@ -315,6 +315,34 @@ TEST(ReductionPlan, AheadOfWhatTheCpuReads) {
     EXPECT_FALSE(ahead({4096, 4096}, 1));
 }
 
+// Of two inputs nothing is asked for ahead, and blocks are as many bytes as those of one.
+TEST(ReductionPlan, ProductsOfTheCpu) {
+    const auto plan = [](std::int64_t extent, std::uint32_t item) {
+        const std::int64_t stride = item, one = 1;
+        const Operand operands[]{{&extent, &stride, 1, item, 0x1000, false},
+                                 {&extent, &stride, 1, item, 0x1000, false},
+                                 {&one, &stride, 1, item, 0x1000, true}};
+        ReductionRequest request;
+        request.shape = {&extent, 1};
+        request.reduced = 1;
+        request.operands = operands;
+        request.target = Target::cpu;
+        request.processors = 2;
+        request.accumulator_bytes = item;
+        ReductionPlan made;
+        EXPECT_TRUE(plan_reduction(request, made));
+        return made;
+    };
+    for (const std::uint32_t item : {4u, 8u, 16u}) {
+        EXPECT_FALSE(plan(std::int64_t{1} << 24, item).ahead);
+        EXPECT_EQ(plan(std::int64_t{1} << 24, item).grid, 32);
+    }
+    EXPECT_EQ(plan(1'000'000, 4).grid, 16);
+    EXPECT_EQ(plan(1'000'000, 8).grid, 30);
+    EXPECT_EQ(plan(1'000'000, 16).grid, 32);
+    EXPECT_EQ(plan(100'000, 8).grid, 4);
+}
+
 TEST(ReductionPlan, NothingBehindAnOutput) {
     const Planned planned({5, 0}, 2);
     EXPECT_EQ(planned.plan.outputs, 5);

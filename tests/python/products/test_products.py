@@ -209,6 +209,11 @@ def test_vectors(device):
         check(quern.matvec(x, x[:, 0, :]), np.einsum("bij,bj->bi", w, w[:, 0]), dtype, 9)
         check(quern.vecmat(x[:, 0, :], z), np.einsum("bj,bji->bi", w[:, 0].conj(), u), dtype, 9)
         check(quern.vdot(x, x), np.sum(w.conj() * w, dtype=w.dtype), dtype, 135, 64)
+        z, u = (np.transpose(of[:, ::2, :4], (1, 2, 0)) for of in (z, u))
+        for p, q, by, to in ((x.T, x.T, w.T, w.T), (z, z[::-1], u, u[::-1]), (z, z.T, u, u.T)):
+            wanted = np.sum(by.ravel().conj() * to.ravel(), dtype=w.dtype)
+            check(quern.vdot(p, q), wanted, dtype, p.size, 64)
+        check(quern.vdot(x[0, 0, 0], y[0, 0]), w[0, 0, 0].conj() * v[0, 0], dtype)
         check(quern.inner(x, y), np.inner(w, v), dtype, 9)
         check(quern.outer(x, y), np.outer(w, v), dtype)
         check(quern.kron(x, y), np.kron(w, v), dtype)

@@ -80,6 +80,25 @@ TEST(Product, SumsOverAllLabelsThatTheResultLacks) {
     }
 }
 
+TEST(Product, OfAllElementsInAnyLayout) {
+    Device& cpu = find_device("cpu");
+    const Array a = random_array(cpu, {30, 40}, 12), b = random_array(cpu, {40, 30}, 13),
+                c = Array::empty(cpu, DType::complex128, {30, 40}, nullptr);
+    long double sum = 0;
+    for (std::int64_t i = 0; i < 30; ++i)
+        for (std::int64_t j = 0; j < 40; ++j) {
+            sum += static_cast<long double>(elements(a)[i * 40 + j]) * elements(b)[j * 30 + i];
+            elements(c)[2 * (i * 40 + j)] = elements(b)[j * 30 + i]; // its imaginary part:
+            elements(c)[2 * (i * 40 + j) + 1] = elements(a)[i * 40 + j];
+        }
+    EXPECT_NEAR(*elements(vdot(a, transpose(b))), static_cast<double>(sum), 1e-13);
+    const Array conjugated = vdot(c, a);
+    EXPECT_NEAR(elements(conjugated)[0], static_cast<double>(sum), 1e-13);
+    EXPECT_LT(elements(conjugated)[1], -100);
+    EXPECT_GT(elements(vdot(a, c))[1], 100);
+    EXPECT_THROW(static_cast<void>(vdot(a, b)), ValueError);
+}
+
 TEST(Product, WhatDoesNotFitIsRefusedAndNothingIsLost) {
     Device& cpu = find_device("cpu");
     const Array a = random_array(cpu, {3, 4}, 8), b = random_array(cpu, {3, 4}, 9);
