@@ -361,6 +361,8 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
             if (!quick) { // there are vectors
                 passes.addPass(ReleaseToUnroll());
                 passes.addPass(CutAtWraps());
+                if (cpu.has("f16c") && !cpu.has("avx512fp16"))
+                    passes.addPass(HalvesLikeFloats{{}, widest_vector_bits(cpu)});
             }
             passes.addPass(TakeApart());
             passes.addPass(CallsOneAtATime());
@@ -381,7 +383,7 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
             if (avx512)
                 passes.addPass(llvm::createModuleToFunctionPassAdaptor(LoadWhole()));
             if (!cpu.has("avx512fp16"))
-                passes.addPass(llvm::createModuleToFunctionPassAdaptor(CompareInFloat()));
+                passes.addPass(llvm::createModuleToFunctionPassAdaptor(WorkInFloat()));
         });
     auto library = library_of(module, cpu);
     seldom.add_to(library);

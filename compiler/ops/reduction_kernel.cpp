@@ -136,6 +136,7 @@ ReductionSpec product_spec(DType result, bool conjugate) {
     ReductionSpec spec = make_reduction_spec(text);
     spec.maps_anything = true;
     spec.accumulator_bytes = static_cast<std::uint32_t>(in_float ? 4 : bytes_of(result));
+    spec.exact = row(result).kind != Kind::floating && row(result).kind != Kind::complex;
     return spec;
 }
 

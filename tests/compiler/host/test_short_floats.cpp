@@ -1,5 +1,6 @@
 // cuda_fp16.h and cuda_bf16.h against exact arithmetic: a double and the sign of what it leaves
 // out, rounded once by the definition of rounding.
+#include "compiler/base/kernel_facts.h"
 #include "host_compiler.h"
 #include <bit>
 #include <cmath>
@@ -480,6 +481,38 @@ TEST_P(ShortFloats, ComparisonsTakeNoMoreCodeThanFloats) {
     const auto& format = GetParam();
     const auto shorts = compile({text(format.type, "#include <" + format.header + ">\n")}),
                floats = compile({text("float", "")});
+    ASSERT_EQ(shorts.status, QUERN_CC_OK) << shorts.log;
+    EXPECT_LT(shorts.object.size(), 2 * floats.object.size());
+}
+
+std::string loop_of(const Format& format, const std::string& statement) {
+    return named("#include <" + format.header + ">\nextern \"C\" __global__ void k(const " +
+                     format.type + "* a, " + format.type + R"(* b, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float x = __@2float(a[i]);
+    )" + statement + "\n}",
+                 format);
+}
+
+// As many at a time as floats: the optimiser thinks little of conversions of more than four.
+TEST_P(ShortFloats, LoopsTakeWholeVectors) {
+    for (const auto* value : {"((1.1f * x + 2) * x + 3) * x", "sqrtf(x)", "fmaxf(x, -x)",
+                              "floorf(x)", "rintf(x) + truncf(x)"}) {
+        const auto text = loop_of(GetParam(), std::string("b[i] = __float2@(") + value + ");");
+        const auto made = compile({text, {}, {}, {}, "x86-64-v3"});
+        ASSERT_EQ(made.status, QUERN_CC_OK) << made.log;
+        EXPECT_GE(read_kernel_facts(made.facts).front().vector_bits, 256U) << value;
+    }
+}
+
+// One by one each number would be taken out of its vector and put back.
+TEST_P(ShortFloats, WholeNumbersTakeNoMoreCodeThanFloats) {
+    const auto shorts = compile({loop_of(GetParam(), "b[i] = __float2@(ceilf(x));")}),
+               floats = compile({R"(extern "C" __global__ void k(const float* a, float* b, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) b[i] = ceilf(a[i]);
+})"});
     ASSERT_EQ(shorts.status, QUERN_CC_OK) << shorts.log;
     EXPECT_LT(shorts.object.size(), 2 * floats.object.size());
 }
