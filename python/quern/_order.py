@@ -15,7 +15,7 @@ from quern._joining import concatenate
 from quern._manipulation import moveaxis
 from quern._operands import as_array, host_array, normalize_axis_tuple, ufuncs
 from quern._reductions import count_nonzero, mean, nanmean
-from quern._sorting import sort
+from quern._sorting import partition, sort
 from quern._weighted import weighted_quantiles
 
 if TYPE_CHECKING:
@@ -166,15 +166,20 @@ def _complex_median(
     gone = normalize_axis_tuple(axes, a.ndim)
     rows = moveaxis(a, gone, range(-len(gone), 0))
     lines = rows.shape[: a.ndim - len(gone)]
-    rows = sort(rows.reshape((*lines, math.prod(rows.shape[len(lines) :]))))
-    lost = ufuncs["isnan"](rows)
-    counts = rows.shape[-1] - count_nonzero(lost, -1, keepdims=True)
-    if not skip_nan:
-        counts = full(counts.shape, rows.shape[-1], counts.dtype, device=a.device)
-    low, high = ((ufuncs["maximum"](counts - k, 0)) // 2 for k in (1, 0))
-    pair = concatenate([take_along_axis(rows, places, -1) for places in (low, high)], -1)
-    middle = mean(pair, -1)
-    found = where(lost[..., 0] if skip_nan else lost[..., -1], rows[..., -1], middle)
+    count = math.prod(rows.shape[len(lines) :])
+    rows = rows.reshape((*lines, count))
+    if skip_nan:
+        rows = sort(rows)
+        lost = ufuncs["isnan"](rows)
+        counts = count - count_nonzero(lost, -1, keepdims=True)
+        low, high = ((ufuncs["maximum"](counts - k, 0)) // 2 for k in (1, 0))
+        pair = concatenate([take_along_axis(rows, places, -1) for places in (low, high)], -1)
+        found = where(lost[..., 0], rows[..., -1], mean(pair, -1))
+    else:
+        first, second = (count - 1) // 2, count // 2
+        rows = partition(rows, (first, second, count - 1))
+        last = rows[..., -1]
+        found = where(ufuncs["isnan"](last), last, mean(rows[..., first : second + 1], -1))
     if keepdims:
         found = found.reshape(tuple(1 if k in gone else n for k, n in enumerate(a.shape)))
     return found if out is None else written(found, out)
