@@ -1,6 +1,7 @@
 // Every half and every bfloat16 is a float, so nothing changes.
 #include "compiler/host/short_floats.h"
 #include "compiler/host/preserved.h"
+#include "compiler/host/streams.h"
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -48,11 +49,14 @@ unsigned computed_bits(const llvm::Loop& loop) {
 llvm::PreservedAnalyses HalvesLikeFloats::run(llvm::Function& function,
                                               llvm::FunctionAnalysisManager& analyses) const {
     constexpr const char* width = "llvm.loop.vectorize.width";
+    unsigned whole = vector_bits; // of a function that only streams it is less
+    if (function.getFnAttribute(vector_width).getValueAsString().getAsInteger(10, whole))
+        whole = vector_bits;
     for (auto* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
         if (!loop->isInnermost() || llvm::getOptionalIntLoopAttribute(loop, width))
             continue;
         if (const unsigned bits = computed_bits(*loop))
-            llvm::addStringMetadataToLoop(loop, width, vector_bits / bits);
+            llvm::addStringMetadataToLoop(loop, width, whole / bits);
     }
     return llvm::PreservedAnalyses::all();
 }
