@@ -1,7 +1,8 @@
 // Every half and every bfloat16 is a float, so nothing changes.
 #include "compiler/host/short_floats.h"
 #include "compiler/host/preserved.h"
-#include "compiler/host/streams.h"
+#include "compiler/host/widest.h"
+#include <algorithm>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -49,9 +50,7 @@ unsigned computed_bits(const llvm::Loop& loop) {
 llvm::PreservedAnalyses HalvesLikeFloats::run(llvm::Function& function,
                                               llvm::FunctionAnalysisManager& analyses) const {
     constexpr const char* width = "llvm.loop.vectorize.width";
-    unsigned whole = vector_bits; // of a function that only streams it is less
-    if (function.getFnAttribute(vector_width).getValueAsString().getAsInteger(10, whole))
-        whole = vector_bits;
+    const unsigned whole = takes_512_bits(function) ? vector_bits : std::min(vector_bits, 256U);
     for (auto* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
         if (!loop->isInnermost() || llvm::getOptionalIntLoopAttribute(loop, width))
             continue;

@@ -1,7 +1,7 @@
 // What a table holds is known, so it becomes constants in registers; the bits of an index say which
 // register and which place in it.
 #include "compiler/host/tables.h"
-#include "compiler/host/streams.h"
+#include "compiler/host/widest.h"
 #include <bit>
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
@@ -28,8 +28,7 @@ struct Permutations {
 bool are_widest(const llvm::Function& lanes) {
     return llvm::all_of(lanes.users(), [](const llvm::User* user) {
         const auto* call = llvm::dyn_cast<llvm::Instruction>(user);
-        return call &&
-               call->getFunction()->getFnAttribute(vector_width).getValueAsString() == "512";
+        return call && takes_512_bits(*call->getFunction());
     });
 }
 

@@ -1,5 +1,6 @@
 // See widest.h.
 #include "compiler/host/widest.h"
+#include "compiler/host/streams.h"
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
@@ -8,6 +9,10 @@ namespace quern::host {
 
 unsigned widest_vector_bits(const Cpu& cpu) {
     return cpu.has(widest_feature) ? 512 : cpu.has("avx2") ? 256 : 128;
+}
+
+bool takes_512_bits(const llvm::Function& function) {
+    return function.getFnAttribute(vector_width).getValueAsString() == "512";
 }
 
 void tell_vector_bytes(llvm::Module& module, const Cpu& cpu) {

@@ -11,6 +11,10 @@ inline constexpr const char* widest_feature = "avx512vpopcntdq";
 
 unsigned widest_vector_bits(const Cpu& cpu);
 
+// May a function hold vectors of 512 bits? One whose loops only stream may not (streams.h): they
+// are split, which not every instruction can be.
+bool takes_512_bits(const llvm::Function& function);
+
 // What a kernel is told that calls this, before anything else is decided: the bytes of a vector.
 inline constexpr const char* vector_bytes_hook = "__quern_vector_bytes";
 void tell_vector_bytes(llvm::Module& module, const Cpu& cpu);

@@ -333,3 +333,12 @@ def test_escape_time_loop(device: quern.Device) -> None:
             im = z.real * z.imag + z.imag * z.real + c.imag
             z = np.where(inside, re + 1j * im, z).astype("F")
     np.testing.assert_array_equal(kernel(quern.asarray(c), 50).get(), count)
+
+
+@pytest.mark.parametrize("wide", ["f4", "f8", "i4", "i8"])
+def test_halves_beside_wider_numbers(device: quern.Device, wide: str) -> None:
+    mask = random.uniform(size=1003) < 0.5
+    a, b = (random.uniform(-9, 9, 1003).astype(dtype) for dtype in (wide, "f2"))
+    kernel = ElementwiseKernel("bool m, A a, B b", "float32 y", "y = m ? (float)a : (float)b")
+    got = kernel(*map(quern.asarray, (mask, a, b))).get()
+    np.testing.assert_array_equal(got, np.where(mask, a.astype("f4"), b.astype("f4")))
