@@ -38,6 +38,14 @@ void bind_search(py::module_& module) {
         },
         py::arg("sorted"), py::arg("wanted"), py::arg("right"), py::arg("sorter") = py::none());
     module.def(
+        "_interpolate",
+        [](const Array& x, const Array& xp, const Array& fp, const py::object& left,
+           const py::object& right) {
+            return done(
+                interpolate(x, xp, fp, array_or_none(left), array_or_none(right), drop_gil));
+        },
+        py::arg("x"), py::arg("xp"), py::arg("fp"), py::arg("left"), py::arg("right"));
+    module.def(
         "_is_in",
         [](const Array& values, const Array& wanted, bool invert, bool are_sorted) {
             return done(is_in(values, are_sorted, wanted, invert, drop_gil));

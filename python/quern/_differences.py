@@ -317,40 +317,6 @@ def convolve(a: object, v: object, mode: str = "full") -> ndarray:
     return _fold(x, y[::-1], mode, "convolve")
 
 
-@functools.cache
-def _interp_kernel() -> ElementwiseKernel:
-    return _core.ElementwiseKernel(
-        "float64 x, raw float64 xp, raw float64 fp, int64 count, float64 left, float64 right",
-        "float64 y",
-        """
-        if (x != x && count > 1) {
-            y = x;
-        } else if (x > xp[count - 1]) {
-            y = right;
-        } else if (x < xp[0]) {
-            y = left;
-        } else {
-            long long low = 0, high = count;  // xp[low] <= x < xp[high]
-            while (high - low > 1) {
-                const long long middle = low + (high - low) / 2;
-                if (xp[middle] <= x) low = middle; else high = middle;
-            }
-            if (low == count - 1 || xp[low] == x) {
-                y = fp[low];
-            } else {
-                const double slope = (fp[low + 1] - fp[low]) / (xp[low + 1] - xp[low]);
-                y = slope * (x - xp[low]) + fp[low];
-                if (y != y)  // infinite values: seen from the other end they may have a difference
-                    y = slope * (x - xp[low + 1]) + fp[low + 1];
-                if (y != y && fp[low] == fp[low + 1])
-                    y = fp[low];
-            }
-        }
-        """,
-        "quern_interp",
-    )
-
-
 def interp(
     x: object,
     xp: object,
@@ -363,7 +329,8 @@ def interp(
 
     Left and right of all points `left` and `right`, by default the first and the last value. With a `period` the
     points are sorted and go on for ever, and `left` and `right` say nothing.
-    Raises: ValueError for points that do not fit, or none, and for a `period` of 0.
+    Raises: ValueError for points that do not fit, or none, and for a `period` of 0; TypeError for a `left`
+    or `right` that is no scalar.
     Source: NumPy, `numpy.interp`.
     """
     places, knots, values = as_array(x), as_array(xp), as_array(fp)
@@ -380,22 +347,19 @@ def interp(
     if period is not None:
         places, knots, values = _within(abs(period), places, knots, values)
         left = right = None
-    knots = ascontiguousarray(knots, np.float64)
-    values = ascontiguousarray(values, dtype)
-    ends = [
-        values[k] if end is None else asarray(end, dtype) for k, end in ((0, left), (-1, right))
-    ]
-    made = empty(places.shape, dtype, device=places.device)
-    for part in ("real", "imag") if dtype.kind == "c" else ("real",):
-        _interp_kernel()(
-            places,
-            knots,
-            getattr(values, part),
-            knots.size,
-            *(getattr(end, part) for end in ends),
-            getattr(made, part),
-        )
-    return made
+    return _core._interpolate(
+        ascontiguousarray(places).reshape(places.shape),
+        ascontiguousarray(knots, np.float64),
+        ascontiguousarray(values, dtype),
+        *(end if end is None else _end_value(end, dtype) for end in (left, right)),
+    )
+
+
+def _end_value(end: object, dtype: np.dtype[Any]) -> ndarray:
+    value = asarray(end, dtype)
+    if value.ndim > 0:
+        raise TypeError(f"left and right must be scalars, not arrays of shape {value.shape}")
+    return value
 
 
 def _within(

@@ -14,6 +14,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <vector>
 
 namespace quern {
 namespace {
@@ -54,15 +55,14 @@ std::int64_t parts_of(const Array& sorted, const Array& wanted) {
                               static_cast<std::uint64_t>(std::min(sorted.size(), most)) + 1)));
 }
 
-Array search(const Array& sorted, const Array& wanted, int mode, const Array* sorter,
-             OnWait on_wait) {
-    Array made = make(wanted, mode < 2 ? DType::int64 : DType::boolean, wanted.shape());
-    if (made.size() == 0)
-        return made;
+// Launches a search of all of `wanted`, with `ends` behind what every search is told.
+void run_search(const char* kernel, const Array& sorted, const Array& wanted, const Array* sorter,
+                std::pair<std::string_view, int> how, std::span<const Argument> ends,
+                OnWait on_wait) {
     const DType types[] = {sorted.dtype()};
     const std::int64_t parts = sorter != nullptr ? 0 : parts_of(sorted, wanted);
-    const std::array<std::pair<std::string_view, int>, 2> numbers{
-        {{"QUERN_SEARCH_MODE", mode}, {"QUERN_SEARCH_TOP", parts > 0 ? search_room : 0}}};
+    const std::array numbers{
+        how, std::pair<std::string_view, int>{"QUERN_SEARCH_TOP", parts > 0 ? search_room : 0}};
     ProgramLaunch launch = each(wanted, wanted.size(), on_wait);
     if (parts > 0) { // few blocks, for each makes a top of its own
         launch.block = 512;
@@ -70,15 +70,20 @@ Array search(const Array& sorted, const Array& wanted, int mode, const Array* so
             std::min(launch.grid / 2 + 1,
                      4U * static_cast<std::uint32_t>(wanted.device().properties().multiprocessors));
     }
-    const Argument args[] = {Argument::of(sorted),
-                             number(sorted.size()),
-                             array_or_null(sorter),
-                             Argument::of(wanted),
-                             number(wanted.size()),
-                             number(parts),
-                             array_or_null(mode < 2 ? &made : nullptr),
+    std::vector<Argument> args{Argument::of(sorted), number(sorted.size()), array_or_null(sorter),
+                               Argument::of(wanted), number(wanted.size()), number(parts)};
+    args.insert(args.end(), ends.begin(), ends.end());
+    launch_program({"quern/search.cuh", types, numbers}, kernel, args, launch);
+}
+
+Array search(const Array& sorted, const Array& wanted, int mode, const Array* sorter,
+             OnWait on_wait) {
+    Array made = make(wanted, mode < 2 ? DType::int64 : DType::boolean, wanted.shape());
+    if (made.size() == 0)
+        return made;
+    const Argument ends[] = {array_or_null(mode < 2 ? &made : nullptr),
                              array_or_null(mode < 2 ? nullptr : &made)};
-    launch_program({"quern/search.cuh", types, numbers}, "quern_search", args, launch);
+    run_search("quern_search", sorted, wanted, sorter, {"QUERN_SEARCH_MODE", mode}, ends, on_wait);
     return made;
 }
 
@@ -196,6 +201,19 @@ std::optional<Array> look_up(const Array& values, const Array& wanted, bool inve
 Array search_sorted(const Array& sorted, const Array& wanted, Side side, const Array* sorter,
                     OnWait on_wait) {
     return search(sorted, wanted, side == Side::right, sorter, on_wait);
+}
+
+Array interpolate(const Array& x, const Array& xp, const Array& fp, const Array* left,
+                  const Array* right, OnWait on_wait) {
+    Array made = make(x, fp.dtype(), x.shape());
+    if (made.size() == 0)
+        return made;
+    const Argument ends[] = {Argument::of(fp), array_or_null(left), array_or_null(right),
+                             Argument::of(made)};
+    run_search("quern_interp", xp, x, nullptr,
+               {"QUERN_INTERP_PARTS", row(fp.dtype()).kind == Kind::complex ? 2 : 1}, ends,
+               on_wait);
+    return made;
 }
 
 Array is_in(const Array& values, bool are_sorted, const Array& wanted, bool invert,

@@ -14,6 +14,11 @@ enum class Side : std::uint8_t { left, right };
 // `sorter` (int64, null for none) in what it puts in order.
 [[nodiscard]] Array search_sorted(const Array& sorted, const Array& wanted, Side side,
                                   const Array* sorter, OnWait on_wait = nullptr);
+// What the straight lines between the points (`xp`, `fp`) have at `x`, in one launch: `x`, of any
+// shape in C order, and the rising `xp`, not empty, are float64; `fp`, and what lies left and right
+// of all points (0-d; null: the first and the last value), float64 or complex128.
+[[nodiscard]] Array interpolate(const Array& x, const Array& xp, const Array& fp, const Array* left,
+                                const Array* right, OnWait on_wait = nullptr);
 // Is each of `wanted` (its dtype and any shape in C order) one of `values`? `invert`: is it none?
 // On a CPU by a table where they are integers that lie near each other, which waits for their
 // range; else by searches in the sorted values; where `wanted` too is sorted (`are_sorted`: both

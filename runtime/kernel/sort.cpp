@@ -130,7 +130,7 @@ class Sort {
     // Parts of a row are dealt out into cells, and cells sorted, each like a row.
     void dealt_rows() {
         constexpr std::int64_t splitters_bytes =
-            65 * 16; // 64 keys, of the widest type, and a range
+            65 * 16; // 64 keys, of the widest type, a range, and how the row stands
         const std::int64_t cells = plan_.cells, entries = cells * plan_.splits;
         const Array &splitters = *room(DType::uint8, count() * splitters_bytes),
                     &cell_of = *room(DType::uint8, rows_.size()),
@@ -158,10 +158,11 @@ class Sort {
              Argument::of(dealt), array_or_null(places), Argument::of(counts), number(length()),
              number(plan_.splits), number(plan_.tile), number(cells)});
         run("quern_sort_cells",
-            {Argument::of(dealt), Argument::of(cell_of), Argument::of(splitters),
-             array_or_null(places), array_or_null(values), Argument::of(spare), array_or_null(here),
-             array_or_null(there), array_or_null(given_), array_or_null(places_),
-             Argument::of(counts), number(length()), number(plan_.splits), number(cells)},
+            {Argument::of(rows_), Argument::of(dealt), Argument::of(cell_of),
+             Argument::of(splitters), array_or_null(places), array_or_null(values),
+             Argument::of(spare), array_or_null(here), array_or_null(there), array_or_null(given_),
+             array_or_null(places_), Argument::of(counts), number(length()), number(plan_.splits),
+             number(cells)},
             static_cast<std::uint32_t>(count() * cells));
     }
     void split_rows() {

@@ -35,19 +35,23 @@ template <bool right> struct Before<double, right> : FloatBefore<double, double,
 template <class Format, bool right> struct Before<SmallFloat<Format>, right> : FloatBefore<SmallFloat<Format>, float, right> {};
 #endif
 
-// How many of `length` sorted values, the k-th of which is at(k), come before each of wanted[0] to wanted[lanes].
-template <class T, int lanes, bool right, class At>
-__device__ inline void search(const At& at, long long length, const T* wanted, long long* found) {
-    Before<T, right> before[lanes];
-    for (int l = 0; l < lanes; ++l) {
-        before[l].set(wanted[l]);
-        found[l] = 0;
-    }
-    for (long long rest = length; rest > 0;) {
+// Where sorted values, the k-th of which is at(k), cease to come before each of some wanted ones: from `begin` to `end`.
+template <int lanes, class Before, class At>
+__device__ inline void bisect(const At& at, long long begin, long long end, const Before (&before)[lanes], long long* found) {
+    for (int l = 0; l < lanes; ++l) found[l] = begin;
+    for (long long rest = end - begin; rest > 0;) {
         const long long half = (rest + 1) / 2;
         for (int l = 0; l < lanes; ++l) found[l] += before[l](at(found[l] + half - 1)) ? half : 0;
         rest = rest == 1 ? 0 : rest - half;
     }
+}
+
+// How many of `length` sorted values come before each of wanted[0] to wanted[lanes].
+template <class T, int lanes, bool right, class At>
+__device__ inline void search(const At& at, long long length, const T* wanted, long long* found) {
+    Before<T, right> before[lanes];
+    for (int l = 0; l < lanes; ++l) before[l].set(wanted[l]);
+    bisect(at, 0, length, before, found);
 }
 template <class T, int lanes, bool right>
 __device__ inline void search(const T* sorted, long long length, const long long* sorter, const T* wanted, long long* found) {
@@ -56,5 +60,36 @@ __device__ inline void search(const T* sorted, long long length, const long long
     else
         search<T, lanes, right>([=](long long k) { return sorted[k]; }, length, wanted, found);
 }
+
+#ifdef __QUERN_HOST__
+// Searches one after the other. Values that rise, or change little, are found near those before them: that is looked at first
+// where it is a small part of the row, and is one place where those before had one.
+template <class T, bool right> struct NearSearch {
+    static const int lanes = search_lanes, worth_it = 4;
+    long long begin = 0, end = -1; // what to look at first, if anything
+    template <class At> __device__ inline void search(const At& at, long long length, const T* wanted, long long* found) {
+        Before<T, right> before[lanes];
+        for (int l = 0; l < lanes; ++l) before[l].set(wanted[l]);
+        bool near = begin <= end;
+        if (near && begin > 0) {
+            const T last = at(begin - 1);
+            for (int l = 0; l < lanes; ++l) near &= before[l](last);
+        }
+        if (near && end < length) {
+            const T next = at(end);
+            for (int l = 0; l < lanes; ++l) near &= !before[l](next);
+        }
+        if (near) // a branch, so that what is looked at does not wait for the comparisons
+            bisect(at, begin, end, before, found);
+        else
+            bisect(at, 0, length, before, found);
+        const long long first = found[0], last = found[lanes - 1], least = first < last ? first : last, apart = first < last ? last - first : first - last,
+                        around = apart + apart / 4 + (apart > 0);
+        begin = least > around ? least - around : 0;
+        end = least + apart + around < length ? least + apart + around : length;
+        if ((end - begin) * worth_it > length) end = begin - 1;
+    }
+};
+#endif
 
 } // namespace quern

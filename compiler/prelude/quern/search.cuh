@@ -36,39 +36,89 @@ template <class T> struct SearchTop {
 };
 #endif
 
+// visit(k, n, found) for all of `wanted`: found[l] sorted values come before wanted[k + l], or with `right` do not come behind it.
+template <class T, bool right, class Visit>
+__device__ inline void search_all(const T* sorted, long long length, const long long* sorter, const T* wanted, long long count, long long parts,
+                                  const Visit& visit) {
+    const int lanes = search_lanes;
+#ifdef __QUERN_HOST__ // blocks of one thread, each with a part of its own
+    const long long step = lanes, part = ((count + gridDim.x - 1) / gridDim.x + lanes - 1) / lanes * lanes, first = blockIdx.x * part,
+                    end = count - first < part ? count : first + part;
+    NearSearch<T, right> near;
+#else
+    const long long step = static_cast<long long>(gridDim.x) * blockDim.x * lanes,
+                    first = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) * lanes, end = count;
+#endif
+#if QUERN_SEARCH_TOP
+    __shared__ __align__(16) unsigned char room[QUERN_SEARCH_TOP]; // bytes
+    const SearchTop<T> top(sorted, length, static_cast<int>(parts), reinterpret_cast<T*>(room));
+#endif
+    for (long long k = first; k < end; k += step) {
+        long long found[lanes];
+        const long long here = end - k < lanes ? end - k : lanes;
+#if QUERN_SEARCH_TOP
+        found[0] = top.template find<right>(wanted[k]);
+#else
+#ifdef __QUERN_HOST__
+        if (here == lanes) {
+            if (sorter)
+                near.search([=](long long at) { return sorted[sorter[at]]; }, length, wanted + k, found);
+            else
+                near.search([=](long long at) { return sorted[at]; }, length, wanted + k, found);
+            visit(k, lanes, found);
+            continue;
+        }
+#endif
+        for (long long l = 0; l < here; ++l) search<T, 1, right>(sorted, length, sorter, wanted + k + l, found + l);
+#endif
+        visit(k, static_cast<int>(here), found);
+    }
+}
+
 } // namespace quern
 
+#if QUERN_INTERP_PARTS
+// y[k] is what the straight lines between the points (xp, fp) have at x[k], and left and right of all of them `left` and `right`, by
+// default the first and the last value. Values have so many parts: complex ones two, each with lines of its own.
+extern "C" __global__ void quern_interp(const double* __restrict__ xp, const long long length, const long long*, const double* __restrict__ x,
+                                        const long long count, const long long parts, const double* __restrict__ fp,
+                                        const double* __restrict__ left, const double* __restrict__ right, double* __restrict__ y) {
+    const int width = QUERN_INTERP_PARTS, lanes = quern::search_lanes;
+    quern::search_all<double, true>(xp, length, nullptr, x, count, parts, [=](long long k, int here, const long long* found) {
+        for (int part = 0; part < width; ++part) {
+            const double *const f = fp + part, before = left ? left[part] : f[0], behind = right ? right[part] : f[(length - 1) * width];
+            double x0[lanes], x1[lanes], f0[lanes], f1[lanes]; // x0 <= x[k + l] < x1
+            for (int l = 0; l < here; ++l) {
+                const long long low = found[l] > 0 ? found[l] - 1 : 0, high = found[l] < length ? found[l] : length - 1;
+                x0[l] = xp[low], x1[l] = xp[high];
+                f0[l] = f[low * width], f1[l] = f[high * width];
+            }
+            for (int l = 0; l < here; ++l) {
+                const double at = x[k + l], slope = (f1[l] - f0[l]) / (x1[l] - x0[l]), from_low = slope * (at - x0[l]) + f0[l],
+                             from_high = slope * (at - x1[l]) + f1[l]; // with infinite values these may have a difference
+                double value = from_low == from_low ? from_low : from_high;
+                value = at == x0[l] || x0[l] == x1[l] || (value != value && f0[l] == f1[l]) ? f0[l] : value;
+                value = at < x0[l] ? before : at > x1[l] ? behind : value;
+                y[(k + l) * width + part] = at != at && length > 1 ? at : value;
+            }
+        }
+    });
+}
+#else
 // found[k] = search(wanted[k]), or whether it is there: QUERN_SEARCH_MODE 0 left, 1 right, 2 is there, 3 is not.
 extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long length, const long long* sorter, const QUERN_T0* wanted,
                                         const long long count, const long long parts, long long* places, bool* there) {
-    const int lanes = quern::search_lanes;
-    const bool right = QUERN_SEARCH_MODE == 1;
-    const long long step = static_cast<long long>(gridDim.x) * blockDim.x * lanes;
-#if QUERN_SEARCH_TOP
-    __shared__ __align__(16) unsigned char room[QUERN_SEARCH_TOP]; // bytes
-    const quern::SearchTop<QUERN_T0> top(sorted, length, static_cast<int>(parts), reinterpret_cast<QUERN_T0*>(room));
-#endif
-    for (long long k = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) * lanes; k < count; k += step) {
-        long long found[lanes];
-        const long long here = count - k < lanes ? count - k : lanes;
-#if QUERN_SEARCH_TOP
-        found[0] = top.find<right>(wanted[k]);
-#else
-        if (here == lanes)
-            quern::search<QUERN_T0, lanes, right>(sorted, length, sorter, wanted + k, found);
-        else
-            for (long long l = 0; l < here; ++l)
-                quern::search<QUERN_T0, 1, right>(sorted, length, sorter, wanted + k + l, found + l);
-#endif
-        for (long long l = 0; l < here; ++l) {
+    quern::search_all<QUERN_T0, QUERN_SEARCH_MODE == 1>(sorted, length, sorter, wanted, count, parts, [=](long long k, int here, const long long* found) {
+        for (int l = 0; l < here; ++l) {
 #if QUERN_SEARCH_MODE < 2
             places[k + l] = found[l];
 #else
             there[k + l] = (found[l] < length && quern::same(sorted[found[l]], wanted[k + l])) != (QUERN_SEARCH_MODE == 3);
 #endif
         }
-    }
+    });
 }
+#endif
 
 #ifdef __QUERN_HOST__
 namespace quern {

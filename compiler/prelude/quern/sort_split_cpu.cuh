@@ -51,6 +51,7 @@ template <class T> struct Splitters {
     typedef typename SortKey<T>::Key Key;
     Key keys[most_cells - 1], least;
     unsigned long long range; // of keys from the least on, where values are counted rather than dealt out; else 0
+    int standing;             // of a row that need not be dealt out; else 0
     // Where a cell's keys begin then. Each part has its counts in the room of its row's cells.
     __device__ unsigned long long first(long long cell, long long cells) const { return range * static_cast<unsigned long long>(cell) / cells; }
 };
@@ -61,7 +62,8 @@ __device__ inline void sort_splitters(const T* in, unsigned char* cell_of, Split
     typedef typename SortKey<T>::Key Key;
     Splitters<T>& made = splitters[blockIdx.x];
     made.range = 0;
-    if (cells == 1) return;
+    made.standing = standing(in + blockIdx.x * length, length);
+    if (cells == 1 || made.standing != 0) return;
     Key keys[most_cells * sampled];
     const int count = cells * sampled;
     each_sampled(in + blockIdx.x * length, length, count, [&](long long k, const T& value) { keys[k] = SortKey<T>::of(value); });
@@ -89,6 +91,10 @@ __device__ inline void sort_count(const T* in, unsigned char* cell_of, const Spl
                                   long long splits, long long chunk, int cells) {
     const Part part(length, splits, chunk);
     unsigned char* const cell = cell_of + part.row * length;
+    if (splitters[part.row].standing != 0) {
+        for (int c = 0; c < cells; ++c) counts[(part.row * cells + c) * splits + part.number] = 0;
+        return;
+    }
     const Splitters<T> above = splitters[part.row];
     if constexpr (IsCounted<T>::value)
         if (above.range != 0) {
@@ -119,7 +125,7 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, cons
                                   const SortCount* counts, long long length, long long splits, long long chunk, int cells) {
     SortCount start[most_cells];
     const Part part(length, splits, chunk);
-    if (splitters[part.row].range != 0) return;
+    if (splitters[part.row].range != 0 || splitters[part.row].standing != 0) return;
     const long long base = part.row * length;
     for (int c = 0; c < cells; ++c) start[c] = counts[(part.row * cells + c) * splits + part.number];
     for (long long k = part.begin; k < part.end; ++k) {
@@ -132,13 +138,19 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, cons
 }
 
 template <class T>
-__device__ inline void sort_cells(const T* dealt, unsigned char* cell_of, const Splitters<T>* splitters, const SortPlace* places, T* values,
+__device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* cell_of, const Splitters<T>* splitters, const SortPlace* places, T* values,
                                   T* spare, SortPlace* here, SortPlace* there, const long long* given, long long* result,
                                   const SortCount* counts, long long length, long long splits, int cells) {
     const long long row = blockIdx.x / cells, cell = blockIdx.x - row * cells, first = counts[blockIdx.x * splits],
                     end = cell + 1 < cells ? static_cast<long long>(counts[(blockIdx.x + 1) * splits]) : length, at = row * length + first;
+    const Splitters<T>& of = splitters[row];
+    if (of.standing != 0) {
+        const long long whole = row * length;
+        take_standing(in + whole, nullptr, values + whole, given ? given + whole : nullptr, result ? result + whole : nullptr, length, of.standing,
+                      length * cell / cells, length * (cell + 1) / cells);
+        return;
+    }
     if constexpr (IsCounted<T>::value) {
-        const Splitters<T>& of = splitters[row];
         long long room;
         const SortCount* const found = aligned_counts(cell_of + row * length, length, room);
         if (of.range != 0) {
@@ -182,11 +194,11 @@ extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned ch
                                            const long long splits, const long long chunk, const long long cells) {
     quern::sort_deal(in, cell_of, splitters, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
 }
-extern "C" __global__ void quern_sort_cells(const QUERN_T0* dealt, unsigned char* cell_of, const QuernSplitters* splitters,
+extern "C" __global__ void quern_sort_cells(const QUERN_T0* in, const QUERN_T0* dealt, unsigned char* cell_of, const QuernSplitters* splitters,
                                             const quern::SortPlace* places, QUERN_T0* values, QUERN_T0* spare, quern::SortPlace* here,
                                             quern::SortPlace* there, const long long* given, long long* result,
                                             const quern::SortCount* counts, const long long length, const long long splits,
                                             const long long cells) {
-    quern::sort_cells(dealt, cell_of, splitters, places, values, spare, here, there, given, result, counts, length, splits, static_cast<int>(cells));
+    quern::sort_cells(in, dealt, cell_of, splitters, places, values, spare, here, there, given, result, counts, length, splits, static_cast<int>(cells));
 }
 #endif

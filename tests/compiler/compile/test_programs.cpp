@@ -79,6 +79,16 @@ TEST_P(Programs, SearchesAndSets) {
     }
 }
 
+TEST_P(Programs, Interpolation) {
+    constexpr DType dtype = DType::float64;
+    for (const int parts : {1, 2})
+        for (const int top : {0, 16384}) {
+            const std::pair<std::string_view, int> numbers[] = {
+                {"QUERN_INTERP_PARTS", parts}, {"QUERN_SEARCH_TOP", on_cpu ? 0 : top}};
+            expect_compiles({"quern/search.cuh", {&dtype, 1}, numbers});
+        }
+}
+
 TEST_P(Programs, Masks) {
     for (const DType dtype : {DType::boolean, DType::bfloat16, DType::float32, DType::complex128})
         for (const int act : {0, 1, 2})
