@@ -348,7 +348,7 @@ def interp(
         places, knots, values = _within(abs(period), places, knots, values)
         left = right = None
     return _core._interpolate(
-        ascontiguousarray(places).reshape(places.shape),
+        asarray(places, order="C"),
         ascontiguousarray(knots, np.float64),
         ascontiguousarray(values, dtype),
         *(end if end is None else _end_value(end, dtype) for end in (left, right)),

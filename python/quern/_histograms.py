@@ -199,7 +199,7 @@ def _weights(weights: Any, like: ndarray) -> ndarray:
     given = asarray(weights, device=like.device)
     if given.dtype.kind == "c":
         raise _cannot_cast(given.dtype, "float64")
-    return ascontiguousarray(given, "f8").reshape(given.shape)
+    return asarray(given, "f8", order="C")
 
 
 def _ends(a: ndarray) -> Any:

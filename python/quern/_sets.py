@@ -125,7 +125,7 @@ def isin(
     element = asarray(element)
     tests = asarray(test_elements, device=element.device)
     common = np.result_type(element.dtype, tests.dtype)
-    wanted = ascontiguousarray(element, common).reshape(element.shape)
+    wanted = asarray(element, common, order="C")
     return _core._is_in(_row(tests, common), wanted, invert, are_sorted=False)
 
 

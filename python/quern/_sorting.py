@@ -17,8 +17,6 @@ from quern._rearranging import atleast_1d
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
 __all__ = [
     "argpartition",
     "argsort",
@@ -173,7 +171,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: ndarray | None = No
         sorter = ascontiguousarray(sorter, "i8")
     common = np.result_type(a.dtype, wanted.dtype)
     found = _core._search_sorted(
-        ascontiguousarray(a, common), _in_c_order(wanted, common), side == "right", sorter
+        ascontiguousarray(a, common), asarray(wanted, common, order="C"), side == "right", sorter
     )
     return found
 
@@ -215,10 +213,6 @@ def _rises(bins: ndarray) -> bool:
 def _rows_of(like: ndarray, length: int) -> ndarray:
     """For each element of rows of `length`: which row."""
     return arange(like.size, device=like.device) // length
-
-
-def _in_c_order(a: ndarray, dtype: npt.DTypeLike) -> ndarray:
-    return ascontiguousarray(a, dtype).reshape(a.shape)
 
 
 def check_kind(kind: str | None, order: object, stable: bool | None) -> None:

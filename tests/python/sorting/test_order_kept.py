@@ -7,7 +7,6 @@ from sorting.oracle import ALL, in_order, order, sample
 import quern
 from quern import _core
 
-ROADS = [None, 1, 3]  # the plan's, a row a block, rows dealt out by several
 LENGTHS = [2, 63, 64, 65, 129, 1000, 70_001]
 
 
@@ -33,7 +32,7 @@ def test_rows_in_order(device, equal, dtype, length):
 
 
 @pytest.mark.parametrize("code", "qfdD")
-@pytest.mark.parametrize("road", [1, 3])
+@pytest.mark.parametrize("road", [1, 3])  # a row a block, rows dealt out by several
 def test_rows_in_order_beside_others(device, equal, code, road):
     """Each row of one array goes its own way."""
     if not device.is_cpu:
