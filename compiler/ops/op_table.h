@@ -8,7 +8,7 @@
 
 namespace quern {
 
-enum class Op : std::uint8_t { copy, convert, fill, range, linspace, floor_to_integer };
+enum class Op : std::uint8_t { copy, convert, fill, range, linspace, floor_to_integer, gather };
 
 struct OpRow {
     Op id;
@@ -25,6 +25,7 @@ inline constexpr std::array op_table{
     OpRow{Op::range,            "quern_arange",     "T start, T next",          "T y", "y = static_cast<T>(start + (next - start) * i)"},
     OpRow{Op::linspace,         "quern_linspace",   "D start, D step",          "D y", "y = static_cast<double>(i) * step + start"},
     OpRow{Op::floor_to_integer, "quern_floor",      "float64 x",                "T y", "y = static_cast<T>(static_cast<long long>(floor(x)))"},
+    OpRow{Op::gather,           "quern_gather",     "raw T x, int64 place, int64 first", "T y", "y = x[first + place]"},
 };
 // clang-format on
 

@@ -112,7 +112,7 @@ void plan_for_cpu(const SortRequest& request, SortPlan& plan) {
         const bool dealt = layout.road == SortRoad::dealt_rows;
         if (!dealt)
             layout.vectors = 0;
-        layout.wide = !dealt || request.length >= std::int64_t{1} << 31;
+        layout.wide = request.length >= std::int64_t{1} << 31;
         plan.splits = std::max<std::int64_t>(splits, 2);
         plan.tile = ceil_div(request.length, plan.splits);
         plan.splits = ceil_div(request.length, plan.tile);

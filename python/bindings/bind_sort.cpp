@@ -5,6 +5,7 @@
 #include "python/bindings/bind_dtype.h"
 #include "python/bindings/bind_error.h"
 #include "python/bindings/module.h"
+#include "runtime/kernel/lexsort.h"
 #include "runtime/kernel/order.h"
 
 #include <pybind11/stl.h>
@@ -74,15 +75,17 @@ void bind_sort(py::module_& module) {
         },
         py::arg("a"), py::arg("wanted"), py::arg("axis"));
     module.def(
+        "_lexsort", [](const std::vector<Array>& keys) { return checked(lexsort(keys, drop_gil)); },
+        py::arg("keys"));
+    module.def(
         "_sort_with_places",
-        [](const Array& a, const py::object& given, int key_bits) {
-            const Array* const places = given.is_none() ? nullptr : find_array(given.ptr());
+        [](const Array& a, int key_bits) {
             SortCall call;
             call.key_bits = key_bits;
-            SortedWithPlaces made = checked(sort_with_places(a, places, call, drop_gil));
+            SortedWithPlaces made = checked(sort_with_places(a, call, drop_gil));
             return std::make_pair(std::move(made.values), std::move(made.places));
         },
-        py::arg("a"), py::arg("given") = py::none(), py::kw_only(), py::arg("key_bits") = 0);
+        py::arg("a"), py::kw_only(), py::arg("key_bits") = 0);
     module.def(
         "_sort_in_place",
         [](const Array& a, std::int64_t axis) {

@@ -14,7 +14,6 @@ from quern._creation import array, asarray, empty, zeros
 from quern._manipulation import (
     broadcast_shapes,
     broadcast_to,
-    expand_dims,
     ndim,
     swapaxes,
     transpose,
@@ -309,6 +308,9 @@ def tile(A: object, reps: Any) -> ndarray:
     """
     a = as_array(A)
     if type(reps) is int and a.ndim == 1 and a.nbytes >= _SHORT // 2 and reps > 0:
+        by = _CACHE_LINE // math.gcd(a.nbytes, _CACHE_LINE)
+        if 1 < by < reps // 4 and reps % by == 0 and a.device.is_cpu and by * a.nbytes <= _NEAR:
+            a, reps = tile(a, by), reps // by  # lines that begin where a cache's do
         lines = empty((reps, a.size), a.dtype, device=a.device)
         lines[...] = a
         return lines.reshape(-1)
@@ -339,6 +341,7 @@ def tile(A: object, reps: Any) -> ndarray:
 
 
 _SHORT = 1024  # bytes of a run from which its copies are as fast as they get
+_CACHE_LINE, _NEAR = 64, 1 << 15  # bytes, of a CPU: of a line, and of what stays in the nearest cache
 
 
 def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
@@ -348,30 +351,21 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
     Raises: ValueError for negative counts, or as many as do not fit; TypeError for an array of floats or uint64.
     Source: NumPy, `numpy.repeat`.
     """
+    source = as_array(a)
+    if type(repeats) is int and 0 <= repeats <= np.iinfo(np.int64).max:
+        return _repeat_alike(*_along(source, axis), repeats)
     if isinstance(repeats, (np.ndarray, _core.ndarray)):
         counts = host_array(repeats).astype(np.int64, casting="safe", copy=False)
     else:  # lists and scalars as int() takes them
         counts = host_array(repeats, np.int64)
     if counts.ndim > 1:
         raise ValueError("object too deep for desired array")
-    source = as_array(a)
-    if axis is None or source.ndim == 0:
-        source, axis = source.ravel(), 0 if axis is None else axis
-    axis = normalize_axis_index(safe_index(axis), source.ndim)
+    source, axis = _along(source, axis)
     if counts.size and counts.min() < 0:
         raise ValueError("repeats may not contain negative values.")
-    extent = source.shape[axis]
     if counts.size == 1:
-        times = counts.item()
-        lead, rest = source.shape[:axis], source.shape[axis + 1 :]
-        result = empty((*lead, extent * times, *rest), source.dtype, device=source.device)
-        short = source.device.is_cpu and math.prod(rest) == 1 and 1 < times <= _FEW
-        if result.size and short:
-            _repeat_kernel()(source, times, result)
-        elif result.size:
-            target = result.reshape((*lead, extent, times, *rest))
-            target[...] = expand_dims(source, axis + 1)
-        return result
+        return _repeat_alike(source, axis, counts.item())
+    extent = source.shape[axis]
     if counts.size != extent:
         raise ValueError(
             f"operands could not be broadcast together with shape ({extent},) ({counts.size},)"
@@ -383,6 +377,25 @@ def repeat(a: object, repeats: Any, axis: int | None = None) -> ndarray:
             _repeats_kernel()(source, asarray(ends, device=source.device), result)
         return result
     return source.take(np.repeat(np.arange(extent), counts), axis)
+
+
+def _along(source: ndarray, axis: int | None) -> tuple[ndarray, int]:
+    if axis is None:
+        return (source if source.ndim == 1 else source.ravel()), 0
+    if source.ndim == 0:
+        source = source.ravel()
+    return source, normalize_axis_index(safe_index(axis), source.ndim)
+
+
+def _repeat_alike(source: ndarray, axis: int, times: int) -> ndarray:
+    lead, extent, rest = source.shape[:axis], source.shape[axis], source.shape[axis + 1 :]
+    result = empty((*lead, extent * times, *rest), source.dtype, device=source.device)
+    if 1 < times <= _FEW and source.device.is_cpu and math.prod(rest) == 1 and result.size:
+        _repeat_kernel()(source, times, result)
+    elif result.size:
+        target = result.reshape((*lead, extent, times, *rest))
+        target[...] = source.reshape((*lead, extent, 1, *rest))
+    return result
 
 
 _FEW = 32  # so many copies at most are written by the thread that read the element

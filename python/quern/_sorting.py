@@ -8,7 +8,7 @@ import numpy as np
 
 from quern import _core
 from quern._core import ndarray
-from quern._creation import arange, asarray, ascontiguousarray
+from quern._creation import asarray, ascontiguousarray
 from quern._joining import stack
 from quern._manipulation import moveaxis
 from quern._operands import as_array, host_array, operands
@@ -118,6 +118,7 @@ def argpartition(
 def lexsort(keys: ndarray | Sequence[ndarray], axis: int = -1) -> ndarray:
     """The int64 places that sort by several keys, the last of them first; a sort for each key.
 
+    A CPU waits to see which of the first keys stand in order already, where they are long and it may.
     Shapes: keys of one shape, or an array whose first axis counts them; the result has that shape.
     Raises: TypeError for no key; ValueError for keys of different shapes; numpy.exceptions.AxisError.
     Source: numpy.lexsort.
@@ -130,17 +131,11 @@ def lexsort(keys: ndarray | Sequence[ndarray], axis: int = -1) -> ndarray:
         raise ValueError("all keys need to be the same shape")
     if not shape:
         return asarray(np.zeros((), "i8"), device=given[0].device)
-    rows = [moveaxis(key, axis, -1) for key in given]
-    moved, length = rows[0].shape, rows[0].shape[-1]
-    flat = [ascontiguousarray(row.ravel()) for row in rows]
-    if len(shape) > 1 and flat[0].size:
-        flat.append(_rows_of(flat[0], length))
-    places = _core._sort_with_places(flat[0])[1]
-    for key in flat[1:]:
-        places = _core._sort_with_places(key[places], places)[1]
-    if len(flat) > len(given):
-        places = places - flat[-1] * length
-    found: ndarray = moveaxis(places.reshape(moved), -1, axis)
+    turned = [moveaxis(key, axis, -1) for key in given]
+    length = turned[0].shape[-1]
+    rows = (turned[0].size // max(length, 1), length)
+    places = _core._lexsort([ascontiguousarray(key).reshape(rows) for key in turned])
+    found: ndarray = moveaxis(places.reshape(turned[0].shape), -1, axis)
     return found
 
 
@@ -208,11 +203,6 @@ def _rises(bins: ndarray) -> bool:
     if some and (down if rising else up):
         raise ValueError("bins must be monotonically increasing or decreasing")
     return bool(rising or not some)
-
-
-def _rows_of(like: ndarray, length: int) -> ndarray:
-    """For each element of rows of `length`: which row."""
-    return arange(like.size, device=like.device) // length
 
 
 def check_kind(kind: str | None, order: object, stable: bool | None) -> None:

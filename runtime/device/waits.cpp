@@ -14,6 +14,8 @@ thread_local bool waits_allowed = true;
 
 bool allow_waits(bool allowed) noexcept { return std::exchange(waits_allowed, allowed); }
 
+bool may_wait() noexcept { return waits_allowed; }
+
 void check_may_wait() {
     if (Pending* pending = pending_work(); pending != nullptr) [[unlikely]]
         pending->host_reads();

@@ -12,6 +12,7 @@ class WaitForbidden : public Error {
 
 // For the calling thread; returns what held before. At first waiting is allowed.
 bool allow_waits(bool allowed) noexcept;
+[[nodiscard]] bool may_wait() noexcept;
 
 // Throws WaitForbidden where the calling thread may not wait. Whoever is about to
 // bring values from a device, or to wait for all its work, asks this first.

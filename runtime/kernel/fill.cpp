@@ -8,6 +8,7 @@
 #include "runtime/kernel/casts.h"
 #include "runtime/kernel/recorder.h"
 #include "runtime/memory/copy.h"
+#include "runtime/stream/stream.h"
 
 #include <algorithm>
 #include <array>
@@ -155,6 +156,27 @@ void fill_range(const Array& target, const Scalar& start, const Scalar& step, CU
         return;
     run(Op::range, {Argument::of(start), Argument::of(sum(start, step)), Argument::of(target)},
         stream);
+}
+
+void gather(const Array& target, const Array& source, const Array& places, CUstream stream) {
+    if (target.size() == 0)
+        return;
+    const std::int64_t rows = target.shape()[0], length = target.shape()[1];
+    const Array flat = *reshape_view(source, Dims{source.size()});
+    if (rows == 1) {
+        run(Op::gather,
+            {Argument::of(flat), Argument::of(places), Argument::of(Scalar::of(std::int64_t{0})),
+             Argument::of(target)},
+            stream);
+        return;
+    }
+    const Array firsts = Array::empty(target.device(), DType::int64, Dims{rows}, stream);
+    fill_range(firsts, Scalar::of(std::int64_t{0}), Scalar::of(length), stream);
+    run(Op::gather,
+        {Argument::of(flat), Argument::of(places),
+         Argument::of(*reshape_view(firsts, Dims{rows, 1})), Argument::of(target)},
+        stream);
+    keep_for_graph(target.device(), stream, firsts);
 }
 
 void fill_linspace(const Array& target, const Scalar& start, const Scalar& stop, const Scalar& step,

@@ -18,5 +18,8 @@ void fill_range(const Array& target, const Scalar& start, const Scalar& step, CU
 // when `endpoint`.
 void fill_linspace(const Array& target, const Scalar& start, const Scalar& stop, const Scalar& step,
                    bool endpoint, CUstream stream);
+// target[r, k] = source[r, places[r, k]] of rows in C order, for int64 places that are known to be
+// those of elements.
+void gather(const Array& target, const Array& source, const Array& places, CUstream stream);
 
 } // namespace quern

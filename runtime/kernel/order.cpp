@@ -146,8 +146,18 @@ Array argpartition(const Array& a, std::vector<std::int64_t> wanted,
     });
 }
 
-SortedWithPlaces sort_with_places(const Array& a, const Array* given, SortCall call,
-                                  void (*on_wait)(bool entering)) {
+Array argsort_given(const Array& rows, const Array& given, void (*on_wait)(bool entering)) {
+    SortCall call;
+    call.stream = current_stream(rows.device());
+    const Array there = Array::empty(rows.device(), rows.dtype(), rows.shape(), call.stream);
+    Array made = Array::empty(rows.device(), DType::int64, rows.shape(), call.stream);
+    gather(there, rows, given, call.stream);
+    sort_rows(there, nullptr, &made, &given, call, on_wait);
+    keep(there, call.stream);
+    return made;
+}
+
+SortedWithPlaces sort_with_places(const Array& a, SortCall call, void (*on_wait)(bool entering)) {
     call.stream = current_stream(a.device());
     const Rows rows = rows_of(a, std::nullopt, call.stream);
     keep(rows.dense, call.stream);
@@ -155,7 +165,7 @@ SortedWithPlaces sort_with_places(const Array& a, const Array* given, SortCall c
     const Array dense = *reshape_view(rows.dense, row);
     const Array values = Array::empty(a.device(), a.dtype(), row, call.stream),
                 places = Array::empty(a.device(), DType::int64, row, call.stream);
-    sort_rows(dense, &values, &places, given, call, on_wait);
+    sort_rows(dense, &values, &places, nullptr, call, on_wait);
     return {*reshape_view(values, all), *reshape_view(places, all)};
 }
 

@@ -14,12 +14,15 @@ namespace quern {
 // The places, int64 and in C order, that would sort `a`.
 [[nodiscard]] Array argsort(const Array& a, std::optional<std::int64_t> axis, SortCall call = {},
                             void (*on_wait)(bool entering) = nullptr);
-// Both, of `a` taken as one row; with `given` (int64, as many) the places are those.
+// The `given` places in each of `rows`, (rows, length) in C order as they are, in the order of the
+// elements that are there: equal ones stay as they are given.
+[[nodiscard]] Array argsort_given(const Array& rows, const Array& given,
+                                  void (*on_wait)(bool entering) = nullptr);
+// Both, of `a` taken as one row.
 struct SortedWithPlaces {
     Array values, places;
 };
-[[nodiscard]] SortedWithPlaces sort_with_places(const Array& a, const Array* given,
-                                                SortCall call = {},
+[[nodiscard]] SortedWithPlaces sort_with_places(const Array& a, SortCall call = {},
                                                 void (*on_wait)(bool entering) = nullptr);
 // `a` along an axis with the values at `wanted` (places from 0 to the axis's extent) where a sort
 // would put them and no greater ones before them; and the places that would do so. Throws

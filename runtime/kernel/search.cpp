@@ -1,6 +1,7 @@
 // Launches of the prelude's searches and sets, and the one number that decides an output's size.
 #include "runtime/kernel/search.h"
 
+#include "runtime/device/waits.h"
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/masks.h"
 #include "runtime/kernel/order.h"
@@ -33,10 +34,10 @@ ProgramLaunch each(const Array& of, std::int64_t count, OnWait on_wait) {
     return launch;
 }
 
-void run_sets(const Array& of, std::int64_t count, const char* kernel,
-              std::span<const Argument> args, OnWait on_wait) {
+void run_sets(const Array& of, const char* kernel, std::span<const Argument> args,
+              const ProgramLaunch& launch) {
     const DType types[] = {of.dtype()};
-    launch_program({"quern/sets.cuh", types}, kernel, args, each(of, count, on_wait));
+    launch_program({"quern/sets.cuh", types}, kernel, args, launch);
 }
 
 Array make(const Array& like, DType dtype, const Dims& shape) {
@@ -91,59 +92,79 @@ Array heads_of(const Array& sorted, bool one_nan, bool lonely, OnWait on_wait) {
     const Array heads = make(sorted, DType::boolean, sorted.shape());
     const Argument args[] = {Argument::of(sorted), number(sorted.size()), Argument::of(heads),
                              number(one_nan), number(lonely)};
-    run_sets(sorted, sorted.size(), "quern_heads", args, on_wait);
+    run_sets(sorted, "quern_heads", args, each(sorted, sorted.size(), on_wait));
     return heads;
-}
-
-// How many of `mask` are true up to each element, and in all.
-struct Ordinals {
-    Array upto;
-    std::int64_t total = 0;
-};
-Ordinals number_true(const Array& mask, OnWait on_wait) {
-    CumulativeCall call;
-    call.axis = 0;
-    call.dtype = DType::int64;
-    Ordinals made{cumulative(ScanOp::sum, mask, call, on_wait)};
-    const auto last = static_cast<std::uint64_t>(mask.size() - 1) * sizeof made.total;
-    made.total = read_back<std::int64_t>(mask.device(), made.upto.address() + last, on_wait);
-    return made;
 }
 
 // Blocks of one thread that share `count` elements of a sorted array on a CPU.
 struct Chunks {
+    Device& device;
     std::int64_t blocks, chunk;
-    Chunks(const Device& device, std::int64_t count) {
+    Chunks(Device& of, std::int64_t count) : device(of) {
         constexpr std::int64_t worth_a_block = 1 << 16;
         blocks =
             std::clamp<std::int64_t>(count / worth_a_block, 1, device.properties().multiprocessors);
         chunk = (count + blocks - 1) / blocks;
         blocks = (count + chunk - 1) / chunk;
     }
+    [[nodiscard]] ProgramLaunch launch(OnWait on_wait) const {
+        return {device, current_stream(device), static_cast<std::uint32_t>(blocks), 1, on_wait};
+    }
 };
 
-// The distinct values of a sorted array on a CPU: counted, and then written to where they belong.
-Array keep_distinct(const Array& sorted, bool one_nan, OnWait on_wait) {
+// What a CPU's array holds: its memory is the host's.
+template <class T> std::span<T> on_host(const Array& array) {
+    return {reinterpret_cast<T*>(array.address()), static_cast<std::size_t>(array.size())};
+}
+
+// Where other values begin in a sorted array.
+struct Heads {
+    Array upto; // how many do up to each element, of a CPU up to the end of each chunk
+    std::int64_t total = 0;
+    std::optional<Array> marks; // of a GPU
+};
+Heads number_heads(const Array& sorted, bool one_nan, OnWait on_wait) {
     Device& device = sorted.device();
-    const CUstream stream = current_stream(device);
-    const Chunks chunks(device, sorted.size());
-    const Array ends = make(sorted, DType::int64, Dims{chunks.blocks});
-    const DType types[] = {sorted.dtype()};
-    const ProgramLaunch launch{device, stream, static_cast<std::uint32_t>(chunks.blocks), 1,
-                               on_wait};
-    const Argument counting[] = {Argument::of(sorted), number(sorted.size()), number(chunks.chunk),
-                                 number(one_nan), Argument::of(ends)};
-    launch_program({"quern/sets.cuh", types}, "quern_count_heads", counting, launch);
-    wait_here(device, on_wait);
-    // A CPU's memory is the host's.
-    const std::span<std::int64_t> upto(reinterpret_cast<std::int64_t*>(ends.address()),
-                                       static_cast<std::size_t>(chunks.blocks));
-    std::partial_sum(upto.begin(), upto.end(), upto.begin());
-    Array kept = make(sorted, sorted.dtype(), Dims{upto.back()});
-    const Argument keeping[] = {Argument::of(sorted), number(sorted.size()), number(chunks.chunk),
-                                number(one_nan),      Argument::of(ends),    Argument::of(kept)};
-    launch_program({"quern/sets.cuh", types}, "quern_keep_heads", keeping, launch);
-    return kept;
+    if (sorted.size() == 0)
+        return {make(sorted, DType::int64, Dims{0})};
+    if (device.is_cpu()) {
+        const Chunks chunks(device, sorted.size());
+        Heads made{make(sorted, DType::int64, Dims{chunks.blocks})};
+        const Argument args[] = {Argument::of(sorted), number(sorted.size()), number(chunks.chunk),
+                                 number(one_nan), Argument::of(made.upto)};
+        run_sets(sorted, "quern_count_heads", args, chunks.launch(on_wait));
+        wait_here(device, on_wait);
+        const std::span upto = on_host<std::int64_t>(made.upto);
+        std::partial_sum(upto.begin(), upto.end(), upto.begin());
+        made.total = upto.back();
+        return made;
+    }
+    const Array marks = heads_of(sorted, one_nan, false, on_wait);
+    CumulativeCall call;
+    call.axis = 0;
+    call.dtype = DType::int64;
+    Heads made{cumulative(ScanOp::sum, marks, call, on_wait), 0, marks};
+    const auto last = static_cast<std::uint64_t>(marks.size() - 1) * sizeof made.total;
+    made.total = read_back<std::int64_t>(device, made.upto.address() + last, on_wait);
+    return made;
+}
+
+// Writes what of `made` is asked for, and where values begin.
+void keep_heads(const Array& sorted, const Heads& heads, bool one_nan,
+                const std::optional<Array>& places, const Distinct& made,
+                const std::optional<Array>& begins, OnWait on_wait) {
+    const auto given = [](const std::optional<Array>& array) {
+        return array_or_null(array ? &*array : nullptr);
+    };
+    const Chunks chunks(sorted.device(), sorted.size());
+    const Argument args[] = {
+        Argument::of(sorted), given(heads.marks),        Argument::of(heads.upto),
+        given(places),        number(sorted.size()),     number(chunks.chunk),
+        number(one_nan),      Argument::of(made.values), given(begins),
+        given(made.firsts),   given(made.inverse)};
+    run_sets(sorted, "quern_keep", args,
+             sorted.device().is_cpu() ? chunks.launch(on_wait)
+                                      : each(sorted, sorted.size(), on_wait));
 }
 
 // Whether sorted values are among others, on a CPU: both are walked along.
@@ -157,9 +178,8 @@ Array walk_along(const Array& sorted, const Array& wanted, bool invert, OnWait o
     const std::array<std::pair<std::string_view, int>, 1> numbers{{{"QUERN_SEARCH_MODE", 2}}};
     const Argument args[] = {Argument::of(sorted),  number(sorted.size()), Argument::of(wanted),
                              number(wanted.size()), Argument::of(found),   number(invert)};
-    launch_program(
-        {"quern/search.cuh", types, numbers}, "quern_walk", args,
-        {device, current_stream(device), static_cast<std::uint32_t>(chunks.blocks), 1, on_wait});
+    launch_program({"quern/search.cuh", types, numbers}, "quern_walk", args,
+                   chunks.launch(on_wait));
     return found;
 }
 
@@ -226,55 +246,60 @@ Array is_in(const Array& values, bool are_sorted, const Array& wanted, bool inve
     return search(sorted, wanted, invert ? 3 : 2, nullptr, on_wait);
 }
 
+std::size_t count_in_order(std::span<const Array> rows, OnWait on_wait) {
+    constexpr std::int64_t worth_a_wait = 1 << 14;
+    if (rows.empty() || rows[0].size() < worth_a_wait || !may_wait())
+        return 0;
+    Device& device = rows[0].device();
+    if (!device.is_cpu() || is_capturing(device, current_stream(device)))
+        return 0;
+    const Chunks chunks(device, rows[0].size());
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const Array stands = make(rows[0], DType::boolean, Dims{count * chunks.blocks});
+    std::int64_t first = 0;
+    for (const Array& row : rows) {
+        const DType types[] = {row.dtype()};
+        const Argument args[] = {Argument::of(row), number(row.size()), number(chunks.chunk),
+                                 Argument::of(stands), number(first)};
+        launch_program({"quern/stand.cuh", types}, "quern_stand", args, chunks.launch(on_wait));
+        first += chunks.blocks;
+    }
+    wait_here(device, on_wait);
+    const std::span<const bool> found = on_host<bool>(stands);
+    return static_cast<std::size_t>((std::ranges::find(found, false) - found.begin()) /
+                                    chunks.blocks);
+}
+
 Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait) {
-    const bool with_places = call.firsts || call.inverse;
     std::optional<Array> places;
     const auto sorted = [&] {
-        if (!with_places)
+        if (!call.firsts && !call.inverse)
             return sort(a, 0, {}, on_wait);
-        SortedWithPlaces made = sort_with_places(a, nullptr, {}, on_wait);
+        SortedWithPlaces made = sort_with_places(a, {}, on_wait);
         places = std::move(made.places);
         return std::move(made.values);
     }();
-    const std::int64_t count = a.size();
-    if (count > 0 && !with_places && !call.counts)
-        return {a.device().is_cpu()
-                    ? keep_distinct(sorted, call.one_nan, on_wait)
-                    : pick(sorted, heads_of(sorted, call.one_nan, false, on_wait), on_wait),
-                {},
-                {},
-                {}};
-    Ordinals ordinals{make(a, DType::int64, Dims{0})};
-    std::optional<Array> heads;
-    if (count > 0) {
-        heads = heads_of(sorted, call.one_nan, false, on_wait);
-        ordinals = number_true(*heads, on_wait);
-    }
-    const Dims kept{ordinals.total};
+    if (!places && !call.counts && a.size() > 0 && !a.device().is_cpu())
+        return {pick(sorted, heads_of(sorted, call.one_nan, false, on_wait), on_wait), {}, {}, {}};
+    const Heads heads = number_heads(sorted, call.one_nan, on_wait);
+    const Dims kept{heads.total};
     Distinct made{make(a, a.dtype(), kept), {}, {}, {}};
-    std::optional<Array> begins;
     if (call.firsts)
         made.firsts = make(a, DType::int64, kept);
     if (call.inverse)
         made.inverse = make(a, DType::int64, a.shape());
+    std::optional<Array> begins;
     if (call.counts) {
         made.counts = make(a, DType::int64, kept);
         begins = make(a, DType::int64, kept);
     }
-    if (count == 0)
+    if (heads.total == 0)
         return made;
-    const auto given = [](const std::optional<Array>& array) {
-        return array_or_null(array ? &*array : nullptr);
-    };
-    const Argument args[] = {
-        Argument::of(sorted), Argument::of(*heads), Argument::of(ordinals.upto),
-        given(places),        number(count),        Argument::of(made.values),
-        given(begins),        given(made.firsts),   given(made.inverse)};
-    run_sets(a, count, "quern_keep", args, on_wait);
+    keep_heads(sorted, heads, call.one_nan, places, made, begins, on_wait);
     if (begins) {
-        const Argument lengths[] = {Argument::of(*begins), number(ordinals.total), number(count),
+        const Argument lengths[] = {Argument::of(*begins), number(heads.total), number(a.size()),
                                     Argument::of(*made.counts)};
-        run_sets(a, ordinals.total, "quern_runs", lengths, on_wait);
+        run_sets(a, "quern_runs", lengths, each(a, heads.total, on_wait));
     }
     return made;
 }

@@ -4,6 +4,7 @@
 #include "runtime/array/array.h"
 
 #include <optional>
+#include <span>
 
 namespace quern {
 
@@ -25,6 +26,10 @@ enum class Side : std::uint8_t { left, right };
 // are) they are walked along.
 [[nodiscard]] Array is_in(const Array& values, bool are_sorted, const Array& wanted, bool invert,
                           OnWait on_wait = nullptr);
+
+// How many of the first of some rows of one length stand in order already. Waits for it on a CPU,
+// if the rows are long and it may; else it is 0.
+[[nodiscard]] std::size_t count_in_order(std::span<const Array> rows, OnWait on_wait = nullptr);
 
 // The distinct values of `a` in order. One synchronisation, for their number.
 struct Distinct {

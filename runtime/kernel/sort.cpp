@@ -134,6 +134,7 @@ class Sort {
         const std::int64_t cells = plan_.cells, entries = cells * plan_.splits;
         const Array &splitters = *room(DType::uint8, count() * splitters_bytes),
                     &cell_of = *room(DType::uint8, rows_.size()),
+                    &stand = *room(DType::int8, count() * plan_.splits),
                     &counts =
                         *room(plan_.layout.wide ? DType::uint64 : DType::uint32, count() * entries),
                     &dealt = *room_for_values(), &spare = *room_for_values();
@@ -144,9 +145,11 @@ class Sort {
             here = room_for_places();
             there = room_for_places();
         }
+        run("quern_sort_stand", {Argument::of(rows_), Argument::of(stand), number(length()),
+                                 number(plan_.splits), number(plan_.tile)});
         run("quern_sort_splitters",
-            {Argument::of(rows_), Argument::of(cell_of), Argument::of(splitters), number(length()),
-             number(plan_.splits), number(cells)},
+            {Argument::of(rows_), Argument::of(cell_of), Argument::of(stand),
+             Argument::of(splitters), number(length()), number(plan_.splits), number(cells)},
             static_cast<std::uint32_t>(count()));
         run("quern_sort_count", {Argument::of(rows_), Argument::of(cell_of),
                                  Argument::of(splitters), Argument::of(counts), number(length()),
@@ -160,32 +163,33 @@ class Sort {
         run("quern_sort_cells",
             {Argument::of(rows_), Argument::of(dealt), Argument::of(cell_of),
              Argument::of(splitters), array_or_null(places), array_or_null(values),
-             Argument::of(spare), array_or_null(here), array_or_null(there), array_or_null(given_),
-             array_or_null(places_), Argument::of(counts), number(length()), number(plan_.splits),
-             number(cells)},
+             number(values_ != nullptr), Argument::of(spare), array_or_null(here),
+             array_or_null(there), array_or_null(given_), array_or_null(places_),
+             Argument::of(counts), number(length()), number(plan_.splits), number(cells)},
             static_cast<std::uint32_t>(count() * cells));
     }
     void split_rows() {
-        const Array& counts = *room(DType::uint64, (count() * plan_.splits) << sort_digit_bits);
+        const Array& counts = *room(plan_.layout.wide ? DType::uint64 : DType::uint32,
+                                    (count() * plan_.splits) << sort_digit_bits);
+        constexpr std::int64_t look_bytes = 32; // a key of the widest type, and how a part stands
+        const Array& looks = *room(DType::uint8, count() * plan_.splits * look_bytes);
         const Between between = make_between();
-        const Array *from = &rows_, *from_places = nullptr;
+        run("quern_sort_look", {Argument::of(rows_), Argument::of(looks), number(length()),
+                                number(plan_.splits), number(plan_.tile)});
         for (int k = 0; k < plan_.passes; ++k) {
-            const bool last = k + 1 == plan_.passes, odd = (plan_.passes - k) % 2 != 0;
-            const Array* const to = last ? values_ : odd ? between.second : between.spare;
-            const Array* const to_places = last ? nullptr : odd ? between.there : between.here;
-            const std::int64_t shift = std::int64_t{k} * sort_digit_bits;
-            run("quern_sort_count", {Argument::of(*from), number(length()), number(plan_.splits),
-                                     number(plan_.tile), Argument::of(counts), number(shift)});
+            run("quern_sort_count",
+                {Argument::of(rows_), array_or_null(between.spare), array_or_null(between.second),
+                 Argument::of(looks), number(length()), number(plan_.splits), number(plan_.tile),
+                 Argument::of(counts), number(k), number(plan_.passes)});
             run("quern_sort_offsets",
                 {Argument::of(counts), number(plan_.splits << sort_digit_bits)},
                 static_cast<std::uint32_t>(count()));
             run("quern_sort_pass",
-                {Argument::of(*from), array_or_null(to), array_or_null(from_places),
-                 array_or_null(to_places), array_or_null(given_), array_or_null(places_),
-                 number(length()), number(plan_.splits), number(plan_.tile), Argument::of(counts),
-                 number(shift)});
-            from = to;
-            from_places = to_places;
+                {Argument::of(rows_), array_or_null(values_), array_or_null(between.spare),
+                 array_or_null(between.second), array_or_null(between.here),
+                 array_or_null(between.there), array_or_null(given_), array_or_null(places_),
+                 Argument::of(looks), number(length()), number(plan_.splits), number(plan_.tile),
+                 Argument::of(counts), number(k), number(plan_.passes)});
         }
     }
     void split_rows_of_threads() {

@@ -301,7 +301,7 @@ void ufunc_at(Ufunc ufunc, const Array& a, const Array& places, std::int64_t wid
     each.size = width;
     if (plan_target(a.device()) == Target::gpu) {
         form.walk = UfuncWalk::update_runs;
-        runs = sort_with_places(places, nullptr, {}, on_wait);
+        runs = sort_with_places(places, {}, on_wait);
         args = {Argument::of(runs->values), Argument::of(runs->places)};
         each.size = width * count;
     } else {

@@ -26,8 +26,9 @@ SIZE, SIDE = 10**6, 1000
 DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex64")
 
 # Expressions of `np` over arrays of one dtype: `a`, `b` with values in (0, 1) or 1..100, `M` the same as a matrix,
-# `x`, `N` to be written to, `S` sorted, `v`, `w` rows of a matrix, `R` copies of its rows; and over `m`, a mask half
-# true, `p`, positions below 10^6, `k`, `K`, ints below 1000, `c`, bytes, `t`, 101 edges.
+# `x`, `N` to be written to, `S` rising, `F` falling, `A` of values all alike, `v`, `w` rows of a matrix, `R` copies of
+# its rows; and over `m`, a mask half true, `o`, one all true, `p`, positions below 10^6, `q`, those in order, `k`, `K`,
+# ints below 1000, `s`, those in order, `z`, zeros, `c`, bytes, `t`, 101 edges, `T`, 100 000 rising numbers.
 EVERY = """
 copy(a)|M.T.copy()|a.astype(np.float64)|a.astype(np.int32)|a.astype(bool)|zeros_like(a)|ones_like(a)
 full_like(a, 3)|empty_like(a)|array(a)|ascontiguousarray(M.T)|x.fill(1)|copyto(x, a)|M.T.ravel()|a.tobytes()
@@ -61,11 +62,28 @@ partition(a, 500)|argpartition(a, 500)|lexsort((a, b))|digitize(a, t)|histogram(
 histogram(a, t)|histogram2d(a, b)|interp(a, t, t)|union1d(a, b)|intersect1d(a, b)|setdiff1d(a, b)|unwrap(a)
 sinc(a)|i0(a)|heaviside(a, b)|apply_along_axis(np.sum, 1, M[:100])
 """
+ORDERED = """
+sort(S)|sort(F)|sort(A)|argsort(S)|argsort(F)|argsort(A)|argsort(S, kind="stable")|argsort(A, kind="stable")
+argsort(a, kind="stable")|sort(a, kind="stable")|lexsort((M, M))
+lexsort((S, S))|lexsort((a, S))|lexsort((S, a))|lexsort((A, F))|lexsort((A, A))|unique(S)|unique(A)
+unique(a, return_index=True)|unique(S, return_index=True)|unique(A, return_index=True)
+unique(a, return_inverse=True)|unique(S, return_inverse=True)|unique(A, return_inverse=True)
+unique(a, return_counts=True)|unique(S, return_counts=True)|unique(A, return_counts=True)|searchsorted(S, S)
+searchsorted(S, F)|searchsorted(S, A)|searchsorted(t, S)|digitize(S, t)|digitize(A, t)|partition(S, 500)
+partition(A, 500)|argpartition(S, 500)|median(S)|median(A)|percentile(F, 30)|union1d(S, F)|intersect1d(S, F)
+intersect1d(A, A)|setdiff1d(S, A)|isin(S, S)|isin(A, A)|isin(a, S)|histogram(S)|histogram(F, t)|histogram(A, 100)
+interp(S, t, t)|interp(F, t, t)|interp(A, t, t)|interp(S, T, T)|interp(S, S, T[0] + S)|argmax(S)|argmin(F)
+"""
+PLACES = """
+a[o]|a[q]|a[z]|take(a, q)|take(a, z)|put(x, q, b)|put(x, z, b)|nonzero(o)|where(o, a, b)|place(x, o, b)
+putmask(x, o, b)|add.at(x, p, b)|add.at(x, q, b)|add.at(x, z, b)|add.at(x, k, b)
+"""
 ALONE = """
 arange(1000000)|arange(0, 1, 1e-6)|linspace(0, 1, 1000000)|logspace(0, 1, 1000000)|geomspace(1, 10, 1000000)
 zeros(1000000)|ones(1000000)|full(1000000, 2.5)|eye(1000)|identity(1000)|tri(1000)|indices((1000, 1000))
 mgrid[0:1000, 0:1000]|meshgrid(v, v)|fromfunction(lambda i, j: i + j, (1000, 1000))|hanning(1000000)
 hamming(1000000)|blackman(1000000)|bartlett(1000000)|kaiser(1000000, 5)|bincount(k)|bincount(k, b)|packbits(m)
+bincount(s)|bincount(s, b)|bincount(z)|bincount(z, b)
 unpackbits(c)|tril_indices(1000)|unravel_index(p, (1000, 1000))|ravel_multi_index((k, k), (1000, 1000))
 ix_(v, v)|frombuffer(buffer)|modf(b)|frexp(b)|divmod(k, 7)|ldexp(b, k)
 """
@@ -91,6 +109,8 @@ def expressions() -> Iterator[tuple[str, tuple[str, ...]]]:
         (PRODUCTS, numbers),
         (NUMBERS, numbers),
         (REALS, DTYPES[:4]),
+        (ORDERED, DTYPES[:4]),
+        (PLACES, numbers),
     ):
         for line in text.split("\n"):
             yield from ((expression, dtypes) for expression in line.split("|") if expression)
@@ -115,21 +135,29 @@ def values(dtype: str) -> dict[str, Any]:
 
     a, b, v = some(SIZE), some(SIZE), some(SIDE)
     k = random.integers(0, 1000, SIZE)
+    rising = np.sort(a)
     return {
         "a": a,
         "b": b,
         "M": some(SIZE).reshape(SIDE, SIDE),
         "N": some(SIZE).reshape(SIDE, SIDE),
-        "S": np.sort(a),
+        "S": rising,
+        "F": rising[::-1].copy(),
+        "A": np.full(SIZE, a[0]),
         "v": v,
         "w": some(SIDE),
         "x": some(SIZE),
         "m": random.integers(0, 2, SIZE).astype(bool),
+        "o": np.ones(SIZE, bool),
         "p": random.permutation(SIZE),
+        "q": np.arange(SIZE),
         "k": k,
+        "s": np.sort(k),
+        "z": np.zeros(SIZE, int),
         "K": k.reshape(SIDE, SIDE),
         "c": random.integers(0, 256, SIZE).astype(np.uint8),
         "t": np.linspace(*((0, 1) if kind.kind == "f" else (1, 100)), 101).astype(kind),
+        "T": np.sort(random.uniform(0, 1, 10**5)),
         "buffer": a.tobytes(),
     }
 
@@ -137,7 +165,8 @@ def values(dtype: str) -> dict[str, Any]:
 def call_of(expression: str, module: ModuleType, names: dict[str, Any]) -> Callable[[], object]:
     """The expression as a function; a leading name is one of the module's."""
     head = expression.partition("(")[0].partition("[")[0]
-    text = f"np.{expression}" if head.isidentifier() and head not in names else expression
+    name = head.partition(".")[0]
+    text = f"np.{expression}" if name.isidentifier() and name not in names else expression
     scope = dict(names, np=module)
     return eval(f"lambda: {text}", scope)  # type: ignore[no-any-return]
 

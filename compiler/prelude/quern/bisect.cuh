@@ -62,33 +62,80 @@ __device__ inline void search(const T* sorted, long long length, const long long
 }
 
 #ifdef __QUERN_HOST__
-// Searches one after the other. Values that rise, or change little, are found near those before them: that is looked at first
-// where it is a small part of the row, and is one place where those before had one.
+// Searches one after the other. Values that rise or fall, or change little, are found near those before them, where is looked
+// first: a little ahead in the direction that they had, or at one place if they had one; then around that.
 template <class T, bool right> struct NearSearch {
-    static const int lanes = search_lanes, worth_it = 4;
+    static const int lanes = search_lanes, pack = 8, most = 16 * pack, around = 24, worth_it = 4;
     long long begin = 0, end = -1; // what to look at first, if anything
-    template <class At> __device__ inline void search(const At& at, long long length, const T* wanted, long long* found) {
-        Before<T, right> before[lanes];
-        for (int l = 0; l < lanes; ++l) before[l].set(wanted[l]);
-        bool near = begin <= end;
-        if (near && begin > 0) {
-            const T last = at(begin - 1);
-            for (int l = 0; l < lanes; ++l) near &= before[l](last);
+
+    // Do all places lie from `first` to `last`?
+    template <class At> static __device__ inline bool within(const At& at, long long length, const T* wanted, long long first, long long last) {
+        const T low = at(first > 0 ? first - 1 : 0), high = at(last < length ? last : length - 1);
+        const bool all_low = first == 0, all_high = last == length;
+        unsigned int beyond = 0; // no bool, which vectors would not have
+        for (int l = 0; l < lanes; ++l) {
+            Before<T, right> before;
+            before.set(wanted[l]);
+            beyond |= (before(low) | all_low) & (!before(high) | all_high) ? 0 : 1;
         }
-        if (near && end < length) {
-            const T next = at(end);
-            for (int l = 0; l < lanes; ++l) near &= !before[l](next);
-        }
-        if (near) // a branch, so that what is looked at does not wait for the comparisons
-            bisect(at, begin, end, before, found);
-        else
-            bisect(at, 0, length, before, found);
-        const long long first = found[0], last = found[lanes - 1], least = first < last ? first : last, apart = first < last ? last - first : first - last,
-                        around = apart + apart / 4 + (apart > 0);
-        begin = least > around ? least - around : 0;
-        end = least + apart + around < length ? least + apart + around : length;
-        if ((end - begin) * worth_it > length) end = begin - 1;
+        return beyond == 0;
     }
+    // From `first` on one value after the other, each for all that are wanted.
+    template <class At> static __device__ inline void count(const At& at, const T* wanted, long long first, long long last, long long* found) {
+        int passed[lanes] = {};
+        for (long long k = first; k < last; k += pack) {
+            T values[pack];
+            for (int j = 0; j < pack; ++j) values[j] = at(k + j);
+            for (int l = 0; l < lanes; ++l) {
+                Before<T, right> before;
+                before.set(wanted[l]);
+                int here = 0;
+#pragma unroll
+                for (int j = 0; j < pack; ++j) here += before(values[j]) ? 1 : 0;
+                passed[l] += here;
+            }
+        }
+        for (int l = 0; l < lanes; ++l) found[l] = first + passed[l];
+    }
+    // Whether all are at one place, which is `begin`.
+    template <class At> __device__ inline bool search(const At& at, long long length, const T* wanted, long long* found) {
+        long long first = begin, last = end;
+        bool near = first <= last;
+        if (near && !within(at, length, wanted, first, last)) {
+            first = first > around ? first - around : 0;
+            last = last + around < length ? last + around : length;
+            near = within(at, length, wanted, first, last);
+        } else if (near && first == last) {
+            return true;
+        }
+        const long long width = (last - first + pack - 1) / pack * pack;
+        if (first > length - width) first = length - width;
+        if (near && width <= most && first >= 0) {
+            count(at, wanted, first, first + width, found);
+        } else {
+            Before<T, right> before[lanes];
+            for (int l = 0; l < lanes; ++l) before[l].set(wanted[l]);
+            if (near) // a branch, so that what is looked at does not wait for the comparisons
+                bisect(at, first > 0 ? first : 0, last, before, found);
+            else
+                bisect(at, 0, length, before, found);
+        }
+        look_next(found[0], found[lanes - 1], length);
+        return false;
+    }
+    __device__ inline void look_next(long long first, long long last, long long length) {
+        const long long step = last - first, apart = step < 0 ? -step : step, behind = apart > 0 ? apart / 4 + 1 : 0, ahead = apart + 2 * behind;
+        begin = last - (step < 0 ? ahead : behind);
+        end = last + (step < 0 ? behind : ahead);
+        if (begin < 0) begin = 0;
+        if (end > length) end = length;
+        if ((end - begin) * worth_it >= length) end = begin - 1;
+    }
+};
+// What some values have in common.
+struct OnePlace {
+    long long place;
+    __device__ long long operator[](int) const { return place; }
 };
 #endif
 

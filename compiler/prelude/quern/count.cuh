@@ -131,6 +131,9 @@ struct Binner { // values are bins themselves
 #endif
 
 #if !QUERN_COUNT_THREADS
+// So few bins have more than one table, for neighbours: an addition waits for that before it.
+const int few_bins = 256, tables_of_few = 4;
+
 // visit(k, l, bin) for elements [begin, end) in order, of which the k-th is the l-th of those looked at together; the bin behind the
 // last one is that of all outside: no branch can foresee those.
 template <class Visit> __device__ inline void each_bin(Binner binner, const QUERN_T0* x, long long begin, long long end, const Visit& visit) {
@@ -228,10 +231,9 @@ extern "C" __global__ void quern_count(QUERN_BINNER, unsigned long long* tables)
     const quern::Binner binner = {edges, bins, scale};
     unsigned long long* const own = tables + blockIdx.x * bins;
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
-    constexpr int few = 256, tables_of_few = 4; // neighbours in different tables: an addition waits for that before it
-    if (bins > few) return quern::each_bin(binner, x, begin, end, [=](long long, int, long long bin) { own[binner.has(bin) ? bin : 0] += binner.has(bin); });
-    unsigned long long apart[tables_of_few][few + 1] = {};
-    quern::each_bin(binner, x, begin, end, [&](long long, int l, long long bin) { ++apart[l % tables_of_few][bin]; });
+    if (bins > quern::few_bins) return quern::each_bin(binner, x, begin, end, [=](long long, int, long long bin) { own[binner.has(bin) ? bin : 0] += binner.has(bin); });
+    unsigned long long apart[quern::tables_of_few][quern::few_bins + 1] = {};
+    quern::each_bin(binner, x, begin, end, [&](long long, int l, long long bin) { ++apart[l % quern::tables_of_few][bin]; });
     for (int k = 0; k < bins; ++k) own[k] = apart[0][k] + apart[1][k] + apart[2][k] + apart[3][k];
 }
 #endif
@@ -265,7 +267,11 @@ extern "C" __global__ void quern_weigh(QUERN_BINNER, const double* weights, doub
 #else
     const long long share = (count + gridDim.x - 1) / gridDim.x, begin = blockIdx.x * share, end = begin + share < count ? begin + share : count;
     double* const own = tables + blockIdx.x * bins;
-    quern::each_bin(binner, x, begin, end, [=](long long k, int, long long bin) { own[binner.has(bin) ? bin : 0] += binner.has(bin) ? weights[k] : 0.0; });
+    if (bins > quern::few_bins)
+        return quern::each_bin(binner, x, begin, end, [=](long long k, int, long long bin) { own[binner.has(bin) ? bin : 0] += binner.has(bin) ? weights[k] : 0.0; });
+    double apart[quern::tables_of_few][quern::few_bins + 1] = {};
+    quern::each_bin(binner, x, begin, end, [&](long long k, int l, long long bin) { apart[l % quern::tables_of_few][bin] += weights[k]; });
+    for (int k = 0; k < bins; ++k) own[k] = (apart[0][k] + apart[1][k]) + (apart[2][k] + apart[3][k]);
 #endif
 }
 

@@ -16,6 +16,13 @@ template <class T> __device__ inline bool same(const complex<T>& a, const comple
 }
 #endif
 
+#if defined(__QUERN_HOST__) && (defined(QUERN_HAS_HALF) || defined(QUERN_HAS_BFLOAT16)) // by their bits, which vectors compare
+template <class Format> __device__ inline bool is_nan(const SmallFloat<Format>& x) { return x.isnan(); }
+template <class Format> __device__ inline bool same(const SmallFloat<Format>& a, const SmallFloat<Format>& b) {
+    return ((a.bits == b.bits) & !a.isnan()) | (((a.bits | b.bits) & 0x7fff) == 0);
+}
+#endif
+
 template <class T> __device__ inline T chosen(bool first, const T& a, const T& b) { return first ? a : b; }
 #ifdef QUERN_HAS_COMPLEX
 template <class T> __device__ inline complex<T> chosen(bool first, const complex<T>& a, const complex<T>& b) { // in vectors

@@ -15,7 +15,11 @@ extern "C" __global__ void quern_partition(const QUERN_T0* in, QUERN_T0* here, Q
 #else
         const Items one = {here + at, nullptr}, other = {there + own, nullptr};
 #endif
-        quern::Partition<QUERN_T0>{one, other}.divide_at(from, 0, length, wanted, count);
+        const quern::Partition<QUERN_T0> partition = {one, other};
+        if (quern::standing(from.values, length, 0, length) > 0)
+            partition.finish(from, 0, length);
+        else
+            partition.divide_at(from, 0, length, wanted, count);
 #if QUERN_PARTITION_PAIRS
         for (long long k = 0; k < length; ++k) result[at + k] = one.places[k];
 #endif

@@ -2,6 +2,7 @@
 // QUERN_PARTITION_PAIRS: the places of values travel with them.
 #pragma once
 #include "quern/divide_cpu.cuh"
+#include "quern/standing_cpu.cuh"
 #if QUERN_VECTORS && !QUERN_PARTITION_PAIRS
 #include "quern/sort_vectors_cpu.cuh"
 #endif
@@ -56,15 +57,33 @@ template <class T> struct Partition {
                    QUERN_PARTITION_PAIRS && from.places ? from.places[k] : static_cast<unsigned int>(k), begin, k);
     }
 
-    // A value that about `share` of a sample come before, and a little more of them on the side that has more.
-    static __device__ __noinline__ T pivot_of(const T* values, long long length, double share, unsigned int turn) {
+    // A value that about `share` of a sample come before, and a little more of them on the side that has more; does the sample
+    // have it more than once?
+    static __device__ __noinline__ T pivot_of(const T* values, long long length, double share, unsigned int turn, bool& repeated) {
         T seen[most_seen];
         const int count = length >= 16 * most_seen ? most_seen : 9;
         const long long step = length / count;
         for (int k = 0; k < count; ++k) insert(seen, nullptr, values[k * step + static_cast<long long>((k + turn) * 0x9e3779b9u >> 5) % step], 0, 0, k);
         const double margin = sqrt(share * (1 - share) * count), at = share * count + (share < 0.5 ? margin : -margin);
-        const int chosen = static_cast<int>(at + 0.5);
-        return seen[chosen < 1 ? 1 : chosen < count - 1 ? chosen : count - 1];
+        const int rounded = static_cast<int>(at + 0.5), chosen = rounded < 1 ? 1 : rounded < count - 1 ? rounded : count - 1;
+        const Key key = SortKey<T>::of(seen[chosen]);
+        repeated = key == SortKey<T>::of(seen[chosen - 1]) || (chosen + 1 < count && key == SortKey<T>::of(seen[chosen + 1]));
+        return seen[chosen];
+    }
+    // Do all stand on one side of the pivot, or with it: none less, or with `above` none greater?
+    template <bool above> static __device__ inline bool none(const T* values, long long begin, long long end, const T& pivot) {
+        const int width = 64;
+        Before<T, above> before;
+        before.set(pivot);
+        const auto any = [&](long long k, int count) {
+            unsigned int found = 0;
+            for (int l = 0; l < count; ++l) found |= before(values[k + l]) != above ? 1 : 0;
+            return found != 0;
+        };
+        long long k = begin;
+        for (; k + width <= end; k += width)
+            if (any(k, width)) return false;
+        return !any(k, static_cast<int>(end - k));
     }
 
     // Puts the values of places wanted[0] to wanted[count], which rise, into [begin, end) of `from`.
@@ -74,8 +93,8 @@ template <class T> struct Partition {
         for (unsigned int turn = 0; count > 0 && end - begin > few(); ++turn) {
             const Items to = from.values == here.values && !in_place ? there : here;
             const double share = (static_cast<double>(wanted[count / 2] - begin) + 0.5) / static_cast<double>(end - begin);
-            const T pivot = pivot_of(from.values + begin, end - begin, share, turn);
-            bool alike = false; // what is in front, or behind
+            bool repeated, alike = false; // what is in front, or behind
+            const T pivot = pivot_of(from.values + begin, end - begin, share, turn, repeated);
             long long middle;
             if (HasVectors<T>::value && pivot != pivot) { // vectors know no order of NaN, and those have one key
                 middle = divide<part_numbers>(from, to, begin, end, pivot);
@@ -87,10 +106,14 @@ template <class T> struct Partition {
                 count = low;
                 continue;
             }
-            middle = divide<part_less>(from, to, begin, end, pivot);
+            middle = repeated && none<false>(from.values, begin, end, pivot) ? begin : divide<part_less>(from, to, begin, end, pivot);
             if (middle == begin) { // nothing is less
-                middle = divide<part_upto>(from, to, begin, end, pivot);
                 alike = true;
+                if (repeated && none<true>(from.values, begin, end, pivot)) {
+                    finish(from, begin, end);
+                    return;
+                }
+                middle = divide<part_upto>(from, to, begin, end, pivot);
             }
             from = to;
             long long low = 0;

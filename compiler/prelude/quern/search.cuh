@@ -61,11 +61,11 @@ __device__ inline void search_all(const T* sorted, long long length, const long 
 #else
 #ifdef __QUERN_HOST__
         if (here == lanes) {
-            if (sorter)
-                near.search([=](long long at) { return sorted[sorter[at]]; }, length, wanted + k, found);
+            if (sorter ? near.search([=](long long at) { return sorted[sorter[at]]; }, length, wanted + k, found)
+                       : near.search([=](long long at) { return sorted[at]; }, length, wanted + k, found))
+                visit(k, lanes, OnePlace{near.begin});
             else
-                near.search([=](long long at) { return sorted[at]; }, length, wanted + k, found);
-            visit(k, lanes, found);
+                visit(k, lanes, found);
             continue;
         }
 #endif
@@ -84,23 +84,25 @@ extern "C" __global__ void quern_interp(const double* __restrict__ xp, const lon
                                         const long long count, const long long parts, const double* __restrict__ fp,
                                         const double* __restrict__ left, const double* __restrict__ right, double* __restrict__ y) {
     const int width = QUERN_INTERP_PARTS, lanes = quern::search_lanes;
-    quern::search_all<double, true>(xp, length, nullptr, x, count, parts, [=](long long k, int here, const long long* found) {
+    quern::search_all<double, true>(xp, length, nullptr, x, count, parts, [=](long long k, int here, const auto& found) {
         for (int part = 0; part < width; ++part) {
             const double *const f = fp + part, before = left ? left[part] : f[0], behind = right ? right[part] : f[(length - 1) * width];
-            double x0[lanes], x1[lanes], f0[lanes], f1[lanes]; // x0 <= x[k + l] < x1
+            double at[lanes], x0[lanes], x1[lanes], f0[lanes], f1[lanes], made[lanes]; // x0 <= at < x1
             for (int l = 0; l < here; ++l) {
                 const long long low = found[l] > 0 ? found[l] - 1 : 0, high = found[l] < length ? found[l] : length - 1;
+                at[l] = x[k + l];
                 x0[l] = xp[low], x1[l] = xp[high];
                 f0[l] = f[low * width], f1[l] = f[high * width];
             }
             for (int l = 0; l < here; ++l) {
-                const double at = x[k + l], slope = (f1[l] - f0[l]) / (x1[l] - x0[l]), from_low = slope * (at - x0[l]) + f0[l],
-                             from_high = slope * (at - x1[l]) + f1[l]; // with infinite values these may have a difference
+                const double slope = (f1[l] - f0[l]) / (x1[l] - x0[l]), from_low = slope * (at[l] - x0[l]) + f0[l],
+                             from_high = slope * (at[l] - x1[l]) + f1[l]; // with infinite values these may have a difference
                 double value = from_low == from_low ? from_low : from_high;
-                value = at == x0[l] || x0[l] == x1[l] || (value != value && f0[l] == f1[l]) ? f0[l] : value;
-                value = at < x0[l] ? before : at > x1[l] ? behind : value;
-                y[(k + l) * width + part] = at != at && length > 1 ? at : value;
+                value = (at[l] == x0[l]) | (x0[l] == x1[l]) | ((value != value) & (f0[l] == f1[l])) ? f0[l] : value;
+                value = at[l] < x0[l] ? before : at[l] > x1[l] ? behind : value;
+                made[l] = (at[l] != at[l]) & (length > 1) ? at[l] : value;
             }
+            for (int l = 0; l < here; ++l) y[(k + l) * width + part] = made[l];
         }
     });
 }
@@ -108,7 +110,7 @@ extern "C" __global__ void quern_interp(const double* __restrict__ xp, const lon
 // found[k] = search(wanted[k]), or whether it is there: QUERN_SEARCH_MODE 0 left, 1 right, 2 is there, 3 is not.
 extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long length, const long long* sorter, const QUERN_T0* wanted,
                                         const long long count, const long long parts, long long* places, bool* there) {
-    quern::search_all<QUERN_T0, QUERN_SEARCH_MODE == 1>(sorted, length, sorter, wanted, count, parts, [=](long long k, int here, const long long* found) {
+    quern::search_all<QUERN_T0, QUERN_SEARCH_MODE == 1>(sorted, length, sorter, wanted, count, parts, [=](long long k, int here, const auto& found) {
         for (int l = 0; l < here; ++l) {
 #if QUERN_SEARCH_MODE < 2
             places[k + l] = found[l];

@@ -18,8 +18,7 @@ extern "C" __global__ void quern_heads(const QUERN_T0* sorted, const long long c
 }
 
 #ifdef __QUERN_HOST__
-// For blocks of one thread, each with `chunk` elements: how many heads there are among them, and their values, which follow
-// those of the blocks before: `upto` are their ends.
+// For blocks of one thread, each with `chunk` elements: how many heads there are among them.
 extern "C" __global__ void quern_count_heads(const QUERN_T0* sorted, const long long count, const long long chunk, const long long one_nan,
                                              long long* counts) {
     const long long begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count;
@@ -27,22 +26,40 @@ extern "C" __global__ void quern_count_heads(const QUERN_T0* sorted, const long 
     for (long long k = begin == 0 ? 1 : begin; k < end; ++k) found += quern::differ(sorted[k - 1], sorted[k], one_nan != 0);
     counts[blockIdx.x] = found;
 }
-extern "C" __global__ void quern_keep_heads(const QUERN_T0* sorted, const long long count, const long long chunk, const long long one_nan,
-                                            const long long* upto, QUERN_T0* kept) {
-    const long long begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count, last = upto[blockIdx.x];
-    long long to = blockIdx.x == 0 ? 0 : upto[blockIdx.x - 1], k = begin;
-    if (begin == 0) kept[to++] = sorted[k++];
-    for (; k < end && to < last; ++k) { // written past a head is only what the next one overwrites
-        kept[to] = sorted[k];
-        to += quern::differ(sorted[k - 1], sorted[k], one_nan != 0);
-    }
-}
 #endif
 
-// The values at heads, of which `upto` counts those up to each element; where they begin, the place of the first element like
-// it, and for each place which value stood there. Whatever is null is not wanted.
+// The values at heads; where they begin, the place of the first element like it, and for each place which value stood there.
+// Whatever is null is not wanted. `upto` are how many heads there are up to each element, or, for blocks of one thread, which
+// have no `heads` but look for them, up to the end of each chunk.
 extern "C" __global__ void quern_keep(const QUERN_T0* values, const bool* heads, const long long* upto, const long long* places,
-                                      const long long count, QUERN_T0* kept, long long* begins, long long* firsts, long long* inverse) {
+                                      const long long count, const long long chunk, const long long one_nan, QUERN_T0* kept,
+                                      long long* begins, long long* firsts, long long* inverse) {
+#ifdef __QUERN_HOST__
+    const int width = 32;
+    const long long begin = blockIdx.x * chunk, end = begin + chunk < count ? begin + chunk : count;
+    long long to = blockIdx.x == 0 ? 0 : upto[blockIdx.x - 1];
+    const auto pass = [&](long long k, int here, unsigned int found) { // bits of heads
+        if (inverse) {
+            long long value = to - 1;
+            for (int l = 0; l < here; ++l) inverse[places[k + l]] = value += found >> l & 1;
+        }
+        for (; found != 0; found &= found - 1, ++to) {
+            const long long at = k + __ffs(static_cast<int>(found)) - 1;
+            kept[to] = values[at];
+            if (begins) begins[to] = at;
+            if (firsts) firsts[to] = places[at];
+        }
+    };
+    const auto pass_some = [&](long long k, int here) {
+        unsigned int found = 0;
+        for (int l = 0; l < here; ++l) found |= static_cast<unsigned int>(quern::differ(values[k + l - 1], values[k + l], one_nan != 0)) << l;
+        pass(k, here, found);
+    };
+    long long k = begin;
+    if (begin == 0) pass(k++, 1, 1);
+    for (; k + width <= end; k += width) pass_some(k, width);
+    pass_some(k, static_cast<int>(end - k));
+#else
     QUERN_EACH(k, count) {
         const long long to = upto[k] - 1;
         if (heads[k]) {
@@ -52,9 +69,12 @@ extern "C" __global__ void quern_keep(const QUERN_T0* values, const bool* heads,
         }
         if (inverse) inverse[places[k]] = to;
     }
+#endif
 }
 
 // counts[k] = how many elements there are from begins[k] to the next beginning.
-extern "C" __global__ void quern_runs(const long long* begins, const long long kept, const long long count, long long* counts) {
-    QUERN_EACH(k, kept) counts[k] = (k + 1 < kept ? begins[k + 1] : count) - begins[k];
+extern "C" __global__ void quern_runs(const long long* __restrict__ begins, const long long kept, const long long count,
+                                      long long* __restrict__ counts) {
+    QUERN_EACH(k, kept - 1) counts[k] = begins[k + 1] - begins[k];
+    if (blockIdx.x == 0 && threadIdx.x == 0) counts[kept - 1] = count - begins[kept - 1];
 }

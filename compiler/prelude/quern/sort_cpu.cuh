@@ -1,7 +1,7 @@
 // Sorts of longer rows by blocks of one thread.
 #pragma once
-#include "quern/bisect.cuh"
 #include "quern/exchange_cpu.cuh"
+#include "quern/standing_cpu.cuh"
 #if QUERN_VECTORS
 #include "quern/sort_vectors_cpu.cuh"
 #endif
@@ -397,50 +397,13 @@ template <class T> __device__ inline bool write_counted(const T* in, T* out, T* 
     return true;
 }
 
-// How a row stands already: 1 in order, -1 in the opposite one without equal neighbours, else 0, which mostly its first values tell.
-template <class T> __device__ inline int standing(const T* row, long long length) {
-    const int width = 64;
-    const bool falls = length > 1 && sorts_before(row[1], row[0]);
-    for (long long k = 1; k < length; k += width) {
-        const int here = length - k < width ? static_cast<int>(length - k) : width;
-        bool stands = true;
-        for (int l = 0; l < here; ++l) {
-            Before<T, false> before;
-            before.set(row[k + l - 1]);
-            stands &= before(row[k + l]) == falls;
-        }
-        if (!stands) return 0;
-    }
-    return falls ? -1 : 1;
-}
-// The results [begin, end) of such a row.
+// One row. `in` stays as it is; `spare`, and with places `here` and `there`, are as long as it is, as are `values`, whether they
+// are wanted or not.
 template <class T>
-__device__ inline void take_standing(const T* in, const SortPlace* places, T* values, const long long* given, long long* result, long long length,
-                                     int standing, long long begin, long long end) {
-    const auto take = [&](const auto& from) {
-        for (long long k = begin; k < end; ++k) values[k] = in[from(k)];
-#if QUERN_SORT_PAIRS
-        if (places || given)
-            for (long long k = begin; k < end; ++k) {
-                const long long place = places ? static_cast<long long>(places[from(k)]) : from(k);
-                result[k] = given ? given[place] : place;
-            }
-        else
-            for (long long k = begin; k < end; ++k) result[k] = from(k);
-#endif
-    };
-    if (standing > 0)
-        take([](long long k) { return k; });
-    else
-        take([=](long long k) { return length - 1 - k; });
-}
-
-// One row. `in` stays as it is; `spare`, and with places `here` and `there`, are as long as it is.
-template <class T>
-__device__ inline void sort_row(const T* in, const SortPlace* places, T* values, T* spare, SortPlace* here, SortPlace* there,
+__device__ inline void sort_row(const T* in, const SortPlace* places, T* values, bool wanted, T* spare, SortPlace* here, SortPlace* there,
                                 const long long* given, long long* result, long long length) {
-    if (const int stands = standing(in, length)) {
-        take_standing(in, places, values, given, result, length, stands, 0, length);
+    if (const int stands = standing(in, length, 0, length)) {
+        take_standing(in, places, wanted ? values : nullptr, given, result, length, stands, 0, length);
         return;
     }
     if constexpr (IsCounted<T>::value)
@@ -470,7 +433,7 @@ __device__ inline void sort_rows(const T* in, T* out, T* spare, T* second, SortP
                     own = blockIdx.x * length; // of the block's room
     for (long long row = begin; row < end; ++row) {
         const long long at = row * length;
-        sort_row(in + at, nullptr, out ? out + at : second + own, spare + own, here ? here + own : nullptr, there ? there + own : nullptr,
+        sort_row(in + at, nullptr, out ? out + at : second + own, out != nullptr, spare + own, here ? here + own : nullptr, there ? there + own : nullptr,
                  given ? given + at : nullptr, result ? result + at : nullptr, length);
     }
 }

@@ -1,6 +1,7 @@
 // Sorts of rows that blocks of one thread share: every block has a part of a row, counts what goes where, and moves it there.
 #pragma once
 #include "quern/cells_cpu.cuh"
+#include "quern/standing_cpu.cuh"
 #if QUERN_SORT_ROAD == 3
 #include "quern/sort_cpu.cuh"
 #endif
@@ -19,12 +20,58 @@ __device__ inline void sort_offsets(SortCount* counts, long long entries) {
 
 #if QUERN_SORT_ROAD == 2 // by one digit of the keys after another, the lowest first
 
-template <class T> __device__ inline void sort_count(const T* in, long long length, long long splits, long long chunk, SortCount* counts, int shift) {
-    SortCount own[sort_digits];
+// What is seen of a part first: how it stands, and where its keys differ from the row's first one.
+template <class T> struct Look {
+    typename SortKey<T>::Key differing;
+    int standing;
+};
+template <class T> __device__ inline void sort_look(const T* in, Look<T>* looks, long long length, long long splits, long long chunk) {
+    typedef typename SortKey<T>::Key Key;
     const Part part(length, splits, chunk);
-    for (int d = 0; d < sort_digits; ++d) own[d] = 0;
-    for (long long k = part.begin; k < part.end; ++k) ++own[digit_of<8>(SortKey<T>::of(in[part.row * length + k]), shift)];
-    for (int d = 0; d < sort_digits; ++d) counts[(part.row * sort_digits + d) * splits + part.number] = own[d];
+    const T* const row = in + part.row * length;
+    const Key first = SortKey<T>::of(row[0]);
+    Key differing = Key();
+    for (long long k = part.begin; k < part.end; ++k) add_differing(differing, first, SortKey<T>::of(row[k]));
+    looks[blockIdx.x] = {differing, standing(row, length, part.begin, part.end)};
+}
+
+// A row needs a pass for each digit in which its keys differ; none at all where it stands in order. Values and places go from one
+// room to the other and end where they are wanted.
+template <class T> struct Passes {
+    int standing, before = 0, after = 0; // passes beside this one
+    bool needed;
+    __device__ Passes(const Look<T>* looks, long long row, long long splits, int pass, int passes) {
+        const Look<T>* const parts = looks + row * splits;
+        typename SortKey<T>::Key differing = parts[0].differing, none = typename SortKey<T>::Key();
+        standing = parts[0].standing;
+        for (long long part = 1; part < splits; ++part) {
+            add_differing(differing, parts[part].differing, none);
+            standing = parts[part].standing ? standing : 0;
+        }
+        for (int k = 0; k < passes; ++k) {
+            const bool has = digit_of<8>(differing, 8 * k) != 0;
+            before += has && k < pass;
+            after += has && k > pass;
+            if (k == pass) needed = has && standing == 0;
+        }
+    }
+    template <class Room> __device__ Room* from(Room* first, Room* one, Room* other) const { return before == 0 ? first : after % 2 == 0 ? one : other; }
+    template <class Room> __device__ Room* to(Room* one, Room* other, Room* last) const { return after == 0 ? last : after % 2 != 0 ? one : other; }
+};
+
+template <class T>
+__device__ inline void sort_count(const T* in, long long length, long long splits, long long chunk, SortCount* counts, int shift) {
+    const int tables = 4; // neighbours of one digit need not wait for each other
+    SortCount own[tables][sort_digits] = {};
+    const Part part(length, splits, chunk);
+    const T* const row = in + part.row * length;
+    const auto add = [&](int table, long long k) { ++own[table][digit_of<8>(SortKey<T>::of(row[k]), shift)]; };
+    long long k = part.begin;
+    for (; k + tables <= part.end; k += tables)
+        for (int t = 0; t < tables; ++t) add(t, k + t);
+    for (; k < part.end; ++k) add(0, k);
+    for (int d = 0; d < sort_digits; ++d)
+        counts[(part.row * sort_digits + d) * splits + part.number] = (own[0][d] + own[1][d]) + (own[2][d] + own[3][d]);
 }
 
 template <class T>
@@ -56,13 +103,15 @@ template <class T> struct Splitters {
     __device__ unsigned long long first(long long cell, long long cells) const { return range * static_cast<unsigned long long>(cell) / cells; }
 };
 
-// A row's splitters are every sixteenth of some keys, which stand about evenly along it.
+// A row's splitters are every sixteenth of some keys, which stand about evenly along it. `stand` is how its parts do.
 template <class T>
-__device__ inline void sort_splitters(const T* in, unsigned char* cell_of, Splitters<T>* splitters, long long length, long long splits, int cells) {
+__device__ inline void sort_splitters(const T* in, unsigned char* cell_of, const signed char* stand, Splitters<T>* splitters, long long length,
+                                      long long splits, int cells) {
     typedef typename SortKey<T>::Key Key;
     Splitters<T>& made = splitters[blockIdx.x];
     made.range = 0;
-    made.standing = standing(in + blockIdx.x * length, length);
+    made.standing = stand[blockIdx.x * splits];
+    for (long long part = 1; part < splits; ++part) made.standing = stand[blockIdx.x * splits + part] ? made.standing : 0;
     if (cells == 1 || made.standing != 0) return;
     Key keys[most_cells * sampled];
     const int count = cells * sampled;
@@ -139,15 +188,15 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, cons
 
 template <class T>
 __device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* cell_of, const Splitters<T>* splitters, const SortPlace* places, T* values,
-                                  T* spare, SortPlace* here, SortPlace* there, const long long* given, long long* result,
+                                  bool wanted, T* spare, SortPlace* here, SortPlace* there, const long long* given, long long* result,
                                   const SortCount* counts, long long length, long long splits, int cells) {
     const long long row = blockIdx.x / cells, cell = blockIdx.x - row * cells, first = counts[blockIdx.x * splits],
                     end = cell + 1 < cells ? static_cast<long long>(counts[(blockIdx.x + 1) * splits]) : length, at = row * length + first;
     const Splitters<T>& of = splitters[row];
     if (of.standing != 0) {
         const long long whole = row * length;
-        take_standing(in + whole, nullptr, values + whole, given ? given + whole : nullptr, result ? result + whole : nullptr, length, of.standing,
-                      length * cell / cells, length * (cell + 1) / cells);
+        take_standing(in + whole, static_cast<const SortPlace*>(nullptr), wanted ? values + whole : nullptr, given ? given + whole : nullptr,
+                      result ? result + whole : nullptr, length, of.standing, length * cell / cells, length * (cell + 1) / cells);
         return;
     }
     if constexpr (IsCounted<T>::value) {
@@ -159,7 +208,7 @@ __device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* ce
         }
     }
     if (first < end)
-        sort_row(dealt + at, places ? places + at : nullptr, values + at, spare + at, here ? here + at : nullptr, there ? there + at : nullptr,
+        sort_row(dealt + at, places ? places + at : nullptr, values + at, wanted, spare + at, here ? here + at : nullptr, there ? there + at : nullptr,
                  given ? given + row * length : nullptr, result ? result + at : nullptr, end - first);
 }
 
@@ -170,20 +219,45 @@ __device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* ce
 extern "C" __global__ void quern_sort_offsets(quern::SortCount* counts, const long long entries) { quern::sort_offsets(counts, entries); }
 
 #if QUERN_SORT_ROAD == 2
-extern "C" __global__ void quern_sort_count(const QUERN_T0* in, const long long length, const long long splits, const long long chunk,
-                                            quern::SortCount* counts, const long long shift) {
-    quern::sort_count(in, length, splits, chunk, counts, static_cast<int>(shift));
+typedef quern::Look<QUERN_T0> QuernLook;
+typedef quern::Passes<QUERN_T0> QuernPasses;
+extern "C" __global__ void quern_sort_look(const QUERN_T0* in, QuernLook* looks, const long long length, const long long splits,
+                                           const long long chunk) {
+    quern::sort_look(in, looks, length, splits, chunk);
 }
-extern "C" __global__ void quern_sort_pass(const QUERN_T0* in, QUERN_T0* out, const quern::SortPlace* from, quern::SortPlace* to,
-                                           const long long* given, long long* result, const long long length, const long long splits,
-                                           const long long chunk, const quern::SortCount* counts, const long long shift) {
-    quern::sort_pass(in, out, quern::Places{from, to, given, result}, length, splits, chunk, counts, static_cast<int>(shift));
+extern "C" __global__ void quern_sort_count(const QUERN_T0* in, const QUERN_T0* spare, const QUERN_T0* second, const QuernLook* looks,
+                                            const long long length, const long long splits, const long long chunk, quern::SortCount* counts,
+                                            const long long pass, const long long passes) {
+    const QuernPasses own(looks, blockIdx.x / splits, splits, static_cast<int>(pass), static_cast<int>(passes));
+    if (own.needed) quern::sort_count(own.from(in, spare, second), length, splits, chunk, counts, static_cast<int>(8 * pass));
+}
+extern "C" __global__ void quern_sort_pass(const QUERN_T0* in, QUERN_T0* values, QUERN_T0* spare, QUERN_T0* second, quern::SortPlace* here,
+                                           quern::SortPlace* there, const long long* given, long long* result, const QuernLook* looks,
+                                           const long long length, const long long splits, const long long chunk,
+                                           const quern::SortCount* counts, const long long pass, const long long passes) {
+    const QuernPasses own(looks, blockIdx.x / splits, splits, static_cast<int>(pass), static_cast<int>(passes));
+    if (own.needed) {
+        quern::SortPlace* const none = nullptr;
+        quern::sort_pass<QUERN_T0>(own.from(in, const_cast<const QUERN_T0*>(spare), const_cast<const QUERN_T0*>(second)), own.to(spare, second, values),
+                                   quern::Places{own.from(none, here, there), own.to(here, there, none), given, result}, length, splits, chunk,
+                                   counts, static_cast<int>(8 * pass));
+    } else if (own.standing != 0 && pass + 1 == passes) {
+        const quern::Part part(length, splits, chunk);
+        const long long at = part.row * length;
+        quern::take_standing(in + at, static_cast<const quern::SortPlace*>(nullptr), values ? values + at : nullptr, given ? given + at : nullptr,
+                             result ? result + at : nullptr, length, own.standing, part.begin, part.end);
+    }
 }
 #else
 typedef quern::Splitters<QUERN_T0> QuernSplitters;
-extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, unsigned char* cell_of, QuernSplitters* splitters, const long long length,
-                                                const long long splits, const long long cells) {
-    quern::sort_splitters(in, cell_of, splitters, length, splits, static_cast<int>(cells));
+extern "C" __global__ void quern_sort_stand(const QUERN_T0* in, signed char* stand, const long long length, const long long splits,
+                                            const long long chunk) {
+    const quern::Part part(length, splits, chunk);
+    stand[blockIdx.x] = static_cast<signed char>(quern::standing(in + part.row * length, length, part.begin, part.end));
+}
+extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, unsigned char* cell_of, const signed char* stand, QuernSplitters* splitters,
+                                                const long long length, const long long splits, const long long cells) {
+    quern::sort_splitters(in, cell_of, stand, splitters, length, splits, static_cast<int>(cells));
 }
 extern "C" __global__ void quern_sort_count(const QUERN_T0* in, unsigned char* cell_of, const QuernSplitters* splitters, quern::SortCount* counts,
                                             const long long length, const long long splits, const long long chunk, const long long cells) {
@@ -195,10 +269,11 @@ extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned ch
     quern::sort_deal(in, cell_of, splitters, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
 }
 extern "C" __global__ void quern_sort_cells(const QUERN_T0* in, const QUERN_T0* dealt, unsigned char* cell_of, const QuernSplitters* splitters,
-                                            const quern::SortPlace* places, QUERN_T0* values, QUERN_T0* spare, quern::SortPlace* here,
-                                            quern::SortPlace* there, const long long* given, long long* result,
+                                            const quern::SortPlace* places, QUERN_T0* values, const long long wanted, QUERN_T0* spare,
+                                            quern::SortPlace* here, quern::SortPlace* there, const long long* given, long long* result,
                                             const quern::SortCount* counts, const long long length, const long long splits,
                                             const long long cells) {
-    quern::sort_cells(in, dealt, cell_of, splitters, places, values, spare, here, there, given, result, counts, length, splits, static_cast<int>(cells));
+    quern::sort_cells(in, dealt, cell_of, splitters, places, values, wanted != 0, spare, here, there, given, result, counts, length, splits,
+                      static_cast<int>(cells));
 }
 #endif

@@ -59,6 +59,89 @@ def test_strictly_falling_rows_and_those_with_equal_neighbours(device, equal):
                 )
 
 
+@pytest.mark.parametrize("dtype", [d for d in ALL if d.kind != "V"], ids=str)
+@pytest.mark.parametrize("length", [2, 33, 64, 65, 140_003])
+def test_distinct_values_of_rows_in_order(device, dtype, length):
+    """All that is asked for, where runs of one value begin and end anywhere, or there is one or none."""
+    for a in rows_in_order(length, dtype):
+        if dtype.kind == "c":
+            a[np.isnan(a)] = np.nan  # which of unlike NaN comes first is NumPy's affair
+        for equal_nan in (True, False):
+            for names in ("index counts inverse", "counts", "index counts", "inverse"):
+                if names == "inverse" and not equal_nan:
+                    continue  # NumPy's is by no stable sort then, and each NaN has a place of its own
+                asked = {f"return_{name}": True for name in names.split()}
+                found = quern.unique(quern.asarray(a), **asked, equal_nan=equal_nan)
+                # Some NumPy's own sort of halves is not in order.
+                wide = a.astype("f4") if dtype.char == "e" else a
+                values, *others = np.unique(wide, **asked, equal_nan=equal_nan)
+                expected = [values.astype(dtype), *others]
+                for ours, theirs in zip(found, expected, strict=True):
+                    assert ours.dtype == theirs.dtype
+                    np.testing.assert_array_equal(ours.get(), theirs)
+
+
+def keys_in_order(length):
+    """Pairs, threes and single keys, of which some stand in order already."""
+    random = np.random.default_rng(length)
+    rising, alike = np.sort(random.integers(0, length // 3, length)), np.full(length, 2.5)
+    falling, some = rising[::-1].astype("f4"), random.integers(0, 9, length)
+    nearly = rising.copy()
+    nearly[-1] = 0
+    yield from ([rising], [alike], [falling], [some], [nearly])
+    yield from ([rising, alike], [alike, rising], [alike, falling], [falling, alike])
+    yield from ([some, rising], [rising, some], [some, alike], [rising, nearly], [nearly, rising])
+    yield from ([rising, alike, some], [alike, some, rising], [alike, rising, alike, falling])
+
+
+@pytest.mark.parametrize("length", [300, 1 << 14, 150_001])
+def test_lexsort_of_keys_in_order(device, equal, length):
+    for keys in keys_in_order(length):
+        equal(quern.lexsort([quern.asarray(key) for key in keys]), np.lexsort(keys))
+
+
+@pytest.mark.parametrize("shape", [(40, 1000), (3, 70_001), (500, 7), (1, 20_000), (4, 0), (0, 4)])
+def test_lexsort_of_rows(device, equal, shape):
+    random = np.random.default_rng(2)
+    some = random.integers(0, 50, shape)
+    floats = np.round(random.standard_normal(shape), 1).astype("f4")
+    for keys in ([some], [some, floats], [np.sort(some, 1), some], [some, floats, some % 3 == 0]):
+        ours = [quern.asarray(key) for key in keys]
+        for axis in (-1, 0):
+            equal(quern.lexsort(ours, axis), np.lexsort(keys, axis))
+
+
+def test_lexsort_of_keys_in_order_where_nobody_waits(device, equal):
+    rising = quern.arange(50_000)
+    falling = rising[::-1].copy()
+    quern.lexsort((rising, falling))
+    before = quern.x.allow_synchronize(False)
+    try:
+        found = quern.lexsort((rising, falling))
+    finally:
+        quern.x.allow_synchronize(before)
+    equal(found, np.arange(50_000)[::-1])
+
+
+def test_partitions_of_rows_in_order(device):
+    """All alike, nearly, in order and falling, with and without places."""
+    random = np.random.default_rng(5)
+    for code in "bifdeF":
+        for row in rows_in_order(5000, np.dtype(code)):
+            ordered = in_order(row)
+            kth = sorted(random.integers(0, 5000, 3).tolist())
+            for wanted in (kth[:1], kth):
+                ours = quern.partition(quern.asarray(row), wanted).get()
+                places = quern.argpartition(quern.asarray(row), wanted).get()
+                np.testing.assert_array_equal(np.sort(places), np.arange(len(row)))
+                for found in (ours, row[places]):
+                    np.testing.assert_array_equal(found[wanted], ordered[wanted])
+                    for part, sorted_part in zip(
+                        np.split(found, wanted), np.split(ordered, wanted), strict=True
+                    ):
+                        np.testing.assert_array_equal(in_order(part), sorted_part)
+
+
 def walks(random, count, length):
     """Places that rise, fall, wander, stay or are random, beyond both ends of what they are sought in too."""
     even = np.linspace(-0.1 * length, 1.1 * length, count)
@@ -91,6 +174,13 @@ def test_searches_near_each_other(device, equal, code, length):
                 quern.searchsorted(shuffled, quern.asarray(v), "right", quern.asarray(sorter)),
                 expected,
             )
+
+
+def test_searches_in_nothing(device, equal):
+    nothing, v = quern.empty(0), quern.arange(100.0)
+    for side in ("left", "right"):
+        equal(quern.searchsorted(nothing, v, side), np.zeros(100, int))
+    equal(quern.isin(v, nothing), np.zeros(100, bool))
 
 
 @pytest.mark.parametrize("code", ["d", "D"])
