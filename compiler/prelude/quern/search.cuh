@@ -75,16 +75,14 @@ __device__ inline void search_all(const T* sorted, long long length, const long 
     }
 }
 
-} // namespace quern
-
+// What is made of the places that were found: visits of `search_all`.
 #if QUERN_INTERP_PARTS
-// y[k] is what the straight lines between the points (xp, fp) have at x[k], and left and right of all of them `left` and `right`, by
-// default the first and the last value. Values have so many parts: complex ones two, each with lines of its own.
-extern "C" __global__ void quern_interp(const double* __restrict__ xp, const long long length, const long long*, const double* __restrict__ x,
-                                        const long long count, const long long parts, const double* __restrict__ fp,
-                                        const double* __restrict__ left, const double* __restrict__ right, double* __restrict__ y) {
-    const int width = QUERN_INTERP_PARTS, lanes = quern::search_lanes;
-    quern::search_all<double, true>(xp, length, nullptr, x, count, parts, [=](long long k, int here, const auto& found) {
+struct Lines {
+    const double *xp, *fp, *left, *right, *x;
+    double* y;
+    long long length;
+    template <class Found> __device__ void operator()(long long k, int here, const Found& found) const {
+        const int width = QUERN_INTERP_PARTS, lanes = search_lanes;
         for (int part = 0; part < width; ++part) {
             const double *const f = fp + part, before = left ? left[part] : f[0], behind = right ? right[part] : f[(length - 1) * width];
             double at[lanes], x0[lanes], x1[lanes], f0[lanes], f1[lanes], made[lanes]; // x0 <= at < x1
@@ -104,21 +102,41 @@ extern "C" __global__ void quern_interp(const double* __restrict__ xp, const lon
             }
             for (int l = 0; l < here; ++l) y[(k + l) * width + part] = made[l];
         }
-    });
+    }
+};
+#else
+struct Notes {
+    const QUERN_T0 *sorted, *wanted;
+    long long length, *places;
+    bool* there;
+    template <class Found> __device__ void operator()(long long k, int here, const Found& found) const {
+        for (int l = 0; l < here; ++l) {
+#if QUERN_SEARCH_MODE < 2
+            places[k + l] = found[l];
+#else
+            there[k + l] = (found[l] < length && same(sorted[found[l]], wanted[k + l])) != (QUERN_SEARCH_MODE == 3);
+#endif
+        }
+    }
+};
+#endif
+
+} // namespace quern
+
+#if QUERN_INTERP_PARTS
+// y[k] is what the straight lines between the points (xp, fp) have at x[k], and left and right of all of them `left` and `right`, by
+// default the first and the last value. Values have so many parts: complex ones two, each with lines of its own.
+extern "C" __global__ void quern_interp(const double* __restrict__ xp, const long long length, const long long*, const double* __restrict__ x,
+                                        const long long count, const long long parts, const double* __restrict__ fp,
+                                        const double* __restrict__ left, const double* __restrict__ right, double* __restrict__ y) {
+    quern::search_all<double, true>(xp, length, nullptr, x, count, parts, quern::Lines{xp, fp, left, right, x, y, length});
 }
 #else
 // found[k] = search(wanted[k]), or whether it is there: QUERN_SEARCH_MODE 0 left, 1 right, 2 is there, 3 is not.
 extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long length, const long long* sorter, const QUERN_T0* wanted,
                                         const long long count, const long long parts, long long* places, bool* there) {
-    quern::search_all<QUERN_T0, QUERN_SEARCH_MODE == 1>(sorted, length, sorter, wanted, count, parts, [=](long long k, int here, const auto& found) {
-        for (int l = 0; l < here; ++l) {
-#if QUERN_SEARCH_MODE < 2
-            places[k + l] = found[l];
-#else
-            there[k + l] = (found[l] < length && quern::same(sorted[found[l]], wanted[k + l])) != (QUERN_SEARCH_MODE == 3);
-#endif
-        }
-    });
+    quern::search_all<QUERN_T0, QUERN_SEARCH_MODE == 1>(sorted, length, sorter, wanted, count, parts,
+                                                        quern::Notes{sorted, wanted, length, places, there});
 }
 #endif
 
