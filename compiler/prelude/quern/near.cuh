@@ -181,10 +181,14 @@ struct HyperbolicParts {
     __device__ double sine() const { return ::fma(by_sine, r, by_cosine) + ::fma(by_cosine, even, by_sine * odd); }
     __device__ double cosine() const { return by_sine + ::fma(by_sine, even, by_cosine * (r + odd)); }
 };
+template <class T> struct Infinite;
+template <> struct Infinite<double> { static __device__ double value() { return __longlong_as_double(0x7ff0000000000000ll); } };
+template <> struct Infinite<float> { static __device__ float value() { return __int_as_float(0x7f800000); } };
 QUERN_SELDOM(sinh, double, ::sinh(x))
 __device__ inline double sinh(double x) {
     const double size = ::fabs(x);
-    return seldom_sinh(::copysign(HyperbolicParts(size).sine(), x), x, !(size < 709.0));
+    const double usual = ::copysign(HyperbolicParts(size).sine(), x), far = x * Infinite<double>::value(); // also of NaN
+    return seldom_sinh(size < 709.0 ? usual : far, x, (size >= 709.0) & (size < 711.0));
 }
 __device__ inline float sinh_near_0(float x) { // up to 1
     const float kept = x < 1.0f ? x : 0.0f, z = kept * kept;
@@ -246,9 +250,6 @@ __device__ inline float exp2(float x) {
     return scaled(1.0f + ::fma(f, 0.69314718f, f * f * polynomial(f, c)), whole.integer);
 }
 
-template <class T> struct Infinite;
-template <> struct Infinite<double> { static __device__ double value() { return __longlong_as_double(0x7ff0000000000000ll); } };
-template <> struct Infinite<float> { static __device__ float value() { return __int_as_float(0x7f800000); } };
 template <class T> __device__ inline T log_ends(T x, T value) { // of 0, infinity, NaN and negative numbers
     const T infinity = Infinite<T>::value(), positive = x < infinity ? value : x;
     const T other = x == T(0) ? -infinity : infinity - infinity;

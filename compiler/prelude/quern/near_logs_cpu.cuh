@@ -5,9 +5,9 @@
 namespace quern {
 namespace near {
 
-template <class T> struct Far; // from where on 1 beside x^2 is nothing
-template <> struct Far<double> { static constexpr double value = 0x1p30; };
-template <> struct Far<float> { static constexpr float value = 0x1p14f; };
+template <class T> struct Far; // so far x^2 has room, and 1 beside it is nothing
+template <> struct Far<double> { static constexpr double value = 0x1p500; };
+template <> struct Far<float> { static constexpr float value = 0x1p60f; };
 
 // 1 / w within a 64th, within a quarter of (w - 1)^2 from 1 on: the bits of 1 / w are nearly those of w turned around 1.
 template <class T> __device__ inline T near_inverse(T w) {

@@ -76,7 +76,7 @@ template <class T> __device__ inline T cbrt(T x) {
     const T wrong = ::fma(-of_near, near, size) - ::fma(near, near, -of_near) * near;
     const T root = ::copysign(::fma(wrong, square * third, near), x);
     const bool normal = size > two_to<T>(B::mantissa + 4 - B::bias); // what is wrong is, too; all is right of 0
-    return seldom_cbrt(root, x, !((normal | (x == T(0))) & (size < Infinite<T>::value())));
+    return seldom_cbrt(size < Infinite<T>::value() ? root : x, x, (size > T(0)) & !normal); // infinity and NaN are themselves
 }
 
 } // namespace near

@@ -72,19 +72,16 @@ template <class T> __device__ inline T turned(T y, typename Bits<T>::Int quarter
     const int top = 8 * sizeof(T) - 1;
     return Bits<T>::value(Bits<T>::of(y) ^ ((quarter >> 1 & Int(1)) << top));
 }
-QUERN_SELDOM(sin, double, ::sin(x)) QUERN_SELDOM(cos, double, ::cos(x)) QUERN_SELDOM(tan, double, ::tan(x))
-QUERN_SELDOM(sin, float, ::sin(x)) QUERN_SELDOM(cos, float, ::cos(x))
-QUERN_SELDOM(tan, float, static_cast<float>(::tan(static_cast<double>(x))))
-template <class T> __device__ inline T sin(T x) {
+template <class T> __device__ inline T sin_of(T x) { // of not many turns, as those below
     const TurnParts<T> parts(x);
     const T y = turned(parts.quarter & 1 ? parts.cosine : parts.sine, parts.quarter);
-    return seldom_sin(x == T(0) ? x : y, x, is_many_turns(x));
+    return x == T(0) ? x : y;
 }
-template <class T> __device__ inline T cos(T x) {
+template <class T> __device__ inline T cos_of(T x) {
     const TurnParts<T> parts(x);
-    return seldom_cos(turned(parts.quarter & 1 ? parts.sine : parts.cosine, parts.quarter + 1), x, is_many_turns(x));
+    return turned(parts.quarter & 1 ? parts.sine : parts.cosine, parts.quarter + 1);
 }
-template <class T> __device__ inline T tan_of(T x) { // of not many turns
+template <class T> __device__ inline T tan_of(T x) {
     const TurnParts<T> parts(x);
     const bool odd = parts.quarter & 1;
     const T above = odd ? -parts.cosine : parts.sine, above_rest = odd ? -parts.cosine_rest : parts.sine_rest;
@@ -117,6 +114,22 @@ __device__ inline double tan_of(double x) { // as above, of a rest that is round
     return x == 0.0 ? x : ::fma(left, inverse, near);
 }
 #endif
+
+QUERN_SELDOM(sin, double, ::sin(x)) QUERN_SELDOM(cos, double, ::cos(x)) QUERN_SELDOM(tan, double, ::tan(x))
+#ifdef __QUERN_HOST__ // floats of many turns are doubles of not so many
+#define QUERN_TURNED(name)                                                                                              \
+    __device__ inline float name##_of_many(double x) {                                                                  \
+        return static_cast<float>(is_many_turns(x) ? ::name(x) : name##_of(x));                                         \
+    }                                                                                                                   \
+    QUERN_SELDOM(name, float, name##_of_many(x))
+QUERN_TURNED(sin) QUERN_TURNED(cos) QUERN_TURNED(tan)
+#undef QUERN_TURNED
+#else
+QUERN_SELDOM(sin, float, ::sin(x)) QUERN_SELDOM(cos, float, ::cos(x))
+QUERN_SELDOM(tan, float, static_cast<float>(::tan(static_cast<double>(x))))
+#endif
+template <class T> __device__ inline T sin(T x) { return seldom_sin(sin_of(x), x, is_many_turns(x)); }
+template <class T> __device__ inline T cos(T x) { return seldom_cos(cos_of(x), x, is_many_turns(x)); }
 template <class T> __device__ inline T tan(T x) { return seldom_tan(tan_of(x), x, is_many_turns(x)); }
 #ifndef __QUERN_HOST__
 template <class T> __device__ inline T quick_tan(T x, bool& usual) { // of packs
