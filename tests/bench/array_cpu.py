@@ -54,7 +54,7 @@ NUMBERS = """
 average(a)|average(a, weights=b)|var(a)|std(M, 0)|std(M, 1)|diff(a)|diff(M, axis=0)
 ediff1d(a)|gradient(a)|trapezoid(a)|convolve(a, v[:15])|correlate(a, v[:15])
 cross(a[:999999].reshape(-1, 3), b[:999999].reshape(-1, 3))|nansum(a)|nanmean(a)|allclose(a, b)|isclose(a, b)
-angle(a)|around(a, 2)|vander(v, 1000)
+angle(a)|around(a, 2)|vander(v, 1000)|a // 7|a % 7|divmod(a, 7)|a ** 2|a / 7
 """
 REALS = """
 ptp(a)|nanmax(a)|nanmin(M, 0)|nancumsum(a)|median(a)|median(M, 1)|percentile(a, 30)|quantile(M, 0.3, 1)

@@ -18,41 +18,58 @@ namespace ufunc {
 
 // Division of integers: 0 by 0.
 #ifdef __QUERN_HOST__
-// Those of less than 8 bytes have their quotients in floats too, which the CPU has in vectors.
-template <class T> struct Cut {
-    static __device__ T of(T a, T b) { return static_cast<T>(a / b); }
-};
-#define QUERN_CUT(T, F)                                                                                                    \
-    template <> struct Cut<T> {                                                                                            \
-        static __device__ T of(T a, T b) {                                                                                 \
-            return static_cast<T>(near::Whole<F>(::trunc(static_cast<F>(a) / static_cast<F>(b))).integer);                 \
+// a = quotient * b + rest, floored; b is not 0. By the inverse of b, of which there is one for all elements where they have one
+// divisor. In floats of so many more digits half a unit more keeps what is whole from being rounded below it, and is less than
+// what any other quotient lacks.
+template <class T> struct Floored;
+#define QUERN_FLOORED(T, F)                                                                                                \
+    template <> struct Floored<T> {                                                                                        \
+        T quotient, rest;                                                                                                  \
+        __device__ Floored(T a, T b) {                                                                                     \
+            const F inverse = F(1) / static_cast<F>(b), ratio = ::fma(static_cast<F>(a), inverse, F(0.5) * ::fabs(inverse)); \
+            quotient = static_cast<T>(near::Whole<F>(::floor(ratio)).integer);                                              \
+            rest = static_cast<T>(a - quotient * b);                                                                       \
         }                                                                                                                  \
     };
-QUERN_CUT(signed char, float) QUERN_CUT(unsigned char, float) QUERN_CUT(short, float) QUERN_CUT(unsigned short, float)
-QUERN_CUT(int, double) QUERN_CUT(unsigned int, double)
-#undef QUERN_CUT
-template <class T> struct Whole { // a = quotient * b + left, cut towards zero; of 0 and -1 as if they were 1
-    bool none, turned, below; // b is 0, is -1; the quotient is not whole and negative
-    T quotient, left;
-    __device__ Whole(T a, T b) {
-        none = b == T(0), turned = Integer<T>::is_signed & (b == T(-1));
-        const T by = (none | turned) ? T(1) : b;
-        quotient = Cut<T>::of(a, by);
-        left = static_cast<T>(a - quotient * by);
-        below = Integer<T>::is_signed & (left != T(0)) & (((left ^ b) >> (8 * sizeof(T) - 1)) != 0);
+QUERN_FLOORED(signed char, float) QUERN_FLOORED(unsigned char, float) QUERN_FLOORED(short, float) QUERN_FLOORED(unsigned short, float)
+QUERN_FLOORED(int, double) QUERN_FLOORED(unsigned int, double)
+#undef QUERN_FLOORED
+// Of 8 bytes a first quotient lacks less than 2^13, and one of what that leaves, the nearest, less than 1.
+template <> struct Floored<long long> {
+    long long quotient, rest;
+    __device__ Floored(long long a, long long b) {
+        typedef unsigned long long U; // wraps
+        const double inverse = 1.0 / static_cast<double>(b), last = 9223372036854774784.0;
+        const double ratio = static_cast<double>(a) * inverse, high = ratio < last ? ratio : last;
+        const U first = static_cast<U>(static_cast<long long>(high > -last ? high : -last)), left = static_cast<U>(a) - first * static_cast<U>(b);
+        const U second = static_cast<U>(near::Whole<double>(static_cast<double>(static_cast<long long>(left)) * inverse).integer);
+        const long long over = static_cast<long long>(left - second * static_cast<U>(b)), found = static_cast<long long>(first + second);
+        const bool past = (over != 0) & ((over ^ b) < 0);
+        quotient = past ? found - 1 : found;
+        rest = past ? over + b : over;
+    }
+};
+template <> struct Floored<unsigned long long> {
+    unsigned long long quotient, rest;
+    __device__ Floored(unsigned long long a, unsigned long long b) {
+        typedef unsigned long long U;
+        const bool large = b >> 63; // then the quotient is 0 or 1
+        const U by = large ? 1 : b;
+        const double inverse = 1.0 / static_cast<double>(by), last = 18446744073709549568.0, ratio = ::fma(static_cast<double>(a), inverse, 0.5);
+        const U first = static_cast<U>(ratio < last ? ratio : last), left = a - first * by;
+        const U second = static_cast<U>(near::Whole<double>(static_cast<double>(static_cast<long long>(left)) * inverse).integer);
+        const bool past = static_cast<long long>(left - second * by) < 0;
+        quotient = large ? U(a >= b) : first + second - past;
+        rest = a - quotient * b;
     }
 };
 template <class T> struct Division {
-    static __device__ T floored(T a, T b) {
-        const Whole<T> whole(a, b);
-        const T found = static_cast<T>(whole.quotient - (whole.below ? 1 : 0));
-        const T either = whole.turned ? wrapped_minus(a) : found;
-        return whole.none ? T(0) : either;
-    }
-    static __device__ T left(T a, T b) { return Whole<T>(a, b).left; }
-    static __device__ T remainder(T a, T b) {
-        const Whole<T> whole(a, b);
-        return static_cast<T>(whole.below ? whole.left + b : whole.left);
+    static __device__ T floored(T a, T b) { return b == T(0) ? T(0) : Floored<T>(a, b == T(0) ? T(1) : b).quotient; }
+    static __device__ T remainder(T a, T b) { return b == T(0) ? T(0) : Floored<T>(a, b == T(0) ? T(1) : b).rest; }
+    static __device__ T left(T a, T b) { // with the sign of a
+        const T rest = remainder(a, b);
+        const bool other = Integer<T>::is_signed & (rest != T(0)) & (((a ^ b) >> (8 * sizeof(T) - 1)) != 0);
+        return static_cast<T>(other ? rest - b : rest);
     }
 };
 #else

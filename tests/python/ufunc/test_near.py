@@ -55,6 +55,35 @@ def test_any_number(device, name, letter):
     check_units(name, [any_bits(letter, 1)])
 
 
+def any_integers(letter, seed, count=COUNT):
+    """Of every number of bits, and ends of the range."""
+    random = np.random.default_rng(seed)
+    info = np.iinfo(letter)
+    x = random.integers(info.min, info.max, count, letter, endpoint=True)
+    x >>= random.integers(0, info.bits, count).astype(letter)
+    ends = {info.min, info.min + 1, info.min // 2, info.max // 2, info.max // 2 + 1, info.max - 1}
+    x[::11] = random.choice(np.array([*ends, info.max, 0, 1, 2, 3, 7], letter), x[::11].size)
+    return x
+
+
+@pytest.mark.parametrize("letter", "bBhHiIqQ")
+def test_quotients_of_any_integers(device, letter):
+    """Also of what is next to a multiple of the divisor, and of one divisor for all."""
+    a, b, q = (any_integers(letter, seed) for seed in (1, 2, 3))
+    with np.errstate(all="ignore"):
+        a[::3] = (q * b + np.random.default_rng(4).integers(-1, 2, COUNT).astype(letter))[::3]
+        if letter in "bB":
+            every = np.arange(256).astype(letter)
+            a, b = np.repeat(every, 256), np.tile(every, 256)
+        for divisors in (b, *b[:: COUNT // 20]):
+            ours = quern.asarray(a), quern.asarray(divisors)
+            for name in ("floor_divide", "remainder", "fmod"):
+                found = getattr(quern, name)(*ours).get()
+                np.testing.assert_array_equal(found, getattr(np, name)(a, divisors), err_msg=name)
+            for found, wanted in zip(quern.divmod(*ours), np.divmod(a, divisors), strict=True):
+                np.testing.assert_array_equal(found.get(), wanted)
+
+
 def alike(found, wanted):
     close = abs(found - wanted) <= 4 * quern.finfo(found.dtype).eps * abs(wanted)
     return close | (found == wanted) | ((found != found) & (wanted != wanted))
