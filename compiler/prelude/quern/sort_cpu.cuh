@@ -347,22 +347,21 @@ template <class T>
 __device__ inline void count_values(const T* in, long long begin, long long end, typename Ordered<T>::Key least, unsigned long long range,
                                     SortCount* counts) {
     typedef typename Ordered<T>::Key Key;
-    const int tables = 3;
-    for (unsigned long long d = 0; d < range; ++d) counts[d] = 0;
+    const int tables = 4;
     const auto at = [&](long long k) { return static_cast<Key>(Ordered<T>::key(in[k]) - least); };
-    long long k = begin;
-    if (range <= few_values) { // so that neighbours of one value need not wait for each other
-        SortCount apart[tables][few_values];
-        for (int t = 0; t < tables; ++t)
-            for (unsigned long long d = 0; d < range; ++d) apart[t][d] = 0;
-        for (; k + tables < end; k += tables + 1) {
-            ++counts[at(k)];
-            for (int t = 0; t < tables; ++t) ++apart[t][at(k + 1 + t)];
-        }
-        for (int t = 0; t < tables; ++t)
-            for (unsigned long long d = 0; d < range; ++d) counts[d] += apart[t][d];
+    if (range > few_values) {
+        for (unsigned long long d = 0; d < range; ++d) counts[d] = 0;
+        for (long long k = begin; k < end; ++k) ++counts[at(k)];
+        return;
     }
-    for (; k < end; ++k) ++counts[at(k)];
+    SortCount apart[tables][few_values]; // so that neighbours of one value, and blocks, need not wait for each other
+    for (int t = 0; t < tables; ++t)
+        for (unsigned long long d = 0; d < range; ++d) apart[t][d] = 0;
+    long long k = begin;
+    for (; k + tables <= end; k += tables)
+        for (int t = 0; t < tables; ++t) ++apart[t][at(k + t)];
+    for (; k < end; ++k) ++apart[0][at(k)];
+    for (unsigned long long d = 0; d < range; ++d) counts[d] = (apart[0][d] + apart[1][d]) + (apart[2][d] + apart[3][d]);
 }
 // Those of some parts, each with counts of its own behind the others', for keys [first, end) of `range`.
 template <class T>
