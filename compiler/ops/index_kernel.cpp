@@ -105,22 +105,28 @@ ElementwiseSpec mask_spec(MaskAct act) {
                                "counts = total"),
                     false);
     const std::string_view inputs = "raw int64 ends, raw bool mask, int64 chunk, int64 size";
-    const auto each = [&](std::string_view statement, std::string_view before = "") {
+    // `whole` is for chunks that are true from end to end.
+    const auto each = [&](std::string_view statement, std::string_view whole,
+                          std::string_view before = "", std::string_view unless = "") {
         return join(walk,
                     "ptrdiff_t at = i == 0 ? 0 : ends[i - 1]; const ptrdiff_t end = ends[i]; ",
-                    before, "for (ptrdiff_t j = first; j < last && at < end; ++j) ", statement);
+                    before, "if (end - at == last - first", unless,
+                    ") for (ptrdiff_t j = first; j < last; ++j) ", whole,
+                    " else for (ptrdiff_t j = first; j < last && at < end; ++j) ", statement);
     };
     switch (act) {
     case MaskAct::find: // written past a place is only what the next true element overwrites
         return make("quern_mask_find", std::string(inputs), "raw int64 places",
-                    each("{ places[at] = j; at += mask[j]; }"), false);
+                    each("{ places[at] = j; at += mask[j]; }", "places[at + (j - first)] = j;"),
+                    false);
     case MaskAct::pick:
         return make("quern_mask_pick", join(inputs, ", raw T x"), "raw T y",
-                    each("{ y[at] = x[j]; at += mask[j]; }"), false);
+                    each("{ y[at] = x[j]; at += mask[j]; }", "y[at + (j - first)] = x[j];"), false);
     default:
         return make("quern_mask_fill", join(inputs, ", raw T x, int64 length"), "raw T y",
                     each("if (mask[j]) { y[j] = x[from]; ++at; if (++from == length) from = 0; }",
-                         "ptrdiff_t from = at % length; "),
+                         "y[j] = x[from + (j - first)];", "ptrdiff_t from = at % length; ",
+                         " && from + (last - first) <= length"),
                     false);
     }
 }

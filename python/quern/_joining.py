@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quern import _core
-from quern._creation import asarray, empty, full
+from quern._creation import arange, asarray, empty, full
 from quern._manipulation import broadcast_to, moveaxis
 from quern._operands import (
     as_array,
@@ -351,10 +351,13 @@ def delete(arr: object, obj: Any, axis: int | None = None) -> ndarray:
         return _core.concatenate([a[(*lead, part)] for part in kept], axis)
     keep = np.ones(extent, np.bool_)
     keep[indices] = False
-    return a.take(np.flatnonzero(keep), axis)
+    return a[(*lead, asarray(keep, device=a.device))]
 
 
 _FEW = 8
+
+
+_MOST_PIECES = 512  # to insert one by one
 
 
 def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> ndarray:
@@ -402,11 +405,25 @@ def insert(arr: object, obj: Any, values: object, axis: int | None = None) -> nd
     count = len(indices)
     if count == 0:
         return a.copy()
-    indices[indices.argsort(kind="stable")] += np.arange(count)
-    positions = np.zeros(extent + count, np.int64)
-    is_old = np.ones(extent + count, np.bool_)
-    is_old[indices] = False
-    positions[indices] = extent + np.arange(count)
-    positions[is_old] = np.arange(extent)
     rows = broadcast_to(new, (*a.shape[:axis], count, *a.shape[axis + 1 :]))
+    order = indices.argsort(kind="stable")
+    if count <= _MOST_PIECES:  # what lies between them is copied in one piece
+        parts, start = [], 0
+        for k in order.tolist():
+            place = indices.item(k)
+            parts += [a[(*lead, slice(start, place))], rows[(*lead, slice(k, k + 1))]]
+            start = place
+        return _core.concatenate([*parts, a[(*lead, slice(start, None))]], axis)
+    at = indices[order] + np.arange(count)
+    if a.ndim == 1:
+        made = empty(extent + count, a.dtype, device=a.device)
+        old = np.ones(extent + count, np.bool_)
+        old[at] = False
+        made[asarray(at, device=a.device)] = rows[asarray(order, device=a.device)]
+        if extent:
+            _core.place(made, asarray(old, device=a.device), a)
+        return made
+    positions, ends = arange(extent + count, device=a.device), asarray(at, device=a.device)
+    positions -= _core._search_sorted(ends, positions, False)  # what stands there moves by as many
+    positions[ends] = asarray(extent + order, device=a.device)
     return _core.concatenate([a, rows], axis).take(positions, axis)

@@ -28,6 +28,7 @@ def cost_of(function: Function, n: int, device: quern.Device) -> tuple[int, int]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         function(a, v)  # compiled now, so that what compiling asks of the driver is not counted
+        device.synchronize()  # nor launches that waited for their kernels
         before = _core._call_counts(device)
         function(a, v)
         after = _core._call_counts(device)

@@ -223,6 +223,19 @@ def test_insert(same, make, axis):
             same("insert", make(shape, "h"), obj, 7, axis)
 
 
+@pytest.mark.parametrize("count", [2, 100, 600])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_insert_many(same, make, axis, count):
+    """Few are pieces between slices, many by positions."""
+    shape = (90, 7) if axis == 0 else (7, 90)
+    extent = 630 if axis is None else 90
+    random = np.random.default_rng(count)
+    at = random.integers(-extent, extent + 1, count)
+    same("insert", make(shape, "h"), at, 7, axis)
+    values = {0: (count, 7), 1: (7, count), None: (count,)}[axis]
+    same("insert", make(shape, "f"), at, make(values, "d", seed=3), axis)
+
+
 @pytest.mark.parametrize("values", [300, -1, [7, 300]], ids=str)
 def test_inserted_ints_must_fit(device, values):
     for np_or_quern in (np, quern):
