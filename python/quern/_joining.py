@@ -351,7 +351,9 @@ def delete(arr: object, obj: Any, axis: int | None = None) -> ndarray:
         return _core.concatenate([a[(*lead, part)] for part in kept], axis)
     keep = np.ones(extent, np.bool_)
     keep[indices] = False
-    return a[(*lead, asarray(keep, device=a.device))]
+    if a.device.is_cpu:
+        return a[(*lead, asarray(keep))]
+    return a.take(np.flatnonzero(keep), axis)  # nothing is waited for
 
 
 _FEW = 8
