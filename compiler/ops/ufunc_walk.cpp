@@ -107,15 +107,36 @@ class Walk {
         inputs_ =
             join("raw ", row(form_.in).name, " x, int64 length, raw int64 starts, int64 count");
         outputs_ = join(row(form_.out).name, " r");
-        operation_ =
-            join("const ptrdiff_t segment = i % count, begin = starts[segment], "
-                 "end = segment + 1 < count ? starts[segment + 1] : length, step = "
-                 "x.strides()[x.ndim - 1]; "
-                 "const char* start = reinterpret_cast<const char*>(&x[i / count * length]); ",
-                 total_type(), " total = ",
-                 element(join("*reinterpret_cast<const ", in(), "*>(start + begin * step)")),
-                 "; for (ptrdiff_t j = begin + 1; j < end; ++j) ", step(at_step("start")),
-                 "r = ", stored());
+        operation_ = join(
+            "const ptrdiff_t segment = i % count, begin = starts[segment], "
+            "end = segment + 1 < count ? starts[segment + 1] : length, step = "
+            "x.strides()[x.ndim - 1]; "
+            "const char* start = reinterpret_cast<const char*>(&x[i / count * length]); ",
+            total_type(), " total = ",
+            element(join("*reinterpret_cast<const ", in(), "*>(start + begin * step)")),
+            "; ptrdiff_t next = begin + 1; ", row_.reduction ? in_parts() : std::string(),
+            "for (ptrdiff_t j = next; j < end; ++j) ", step(at_step("start")), "r = ", stored());
+    }
+    // Of a segment whose elements lie side by side many totals at a time, none of which waits for
+    // the others.
+    [[nodiscard]] std::string in_parts() const {
+        const std::string operand =
+            join("const ", ufunc_compute_type(row_, form_.loop.types[0]), " ");
+        const std::string beside = join("reinterpret_cast<const ", in(), "*>(start)[next + l]");
+        const auto joined = [&](std::string_view with) {
+            return join(operand, "a = total; ", operand, "b = ", with,
+                        "; total = ", row_.expression, "; ");
+        };
+        return join("const int lanes = 128 / sizeof total; if (step == sizeof(", in(),
+                    ") && end - next >= lanes) { ", total_type(),
+                    " parts[lanes]; for (int l = 0; l < lanes; ++l) parts[l] = ", element(beside),
+                    "; for (next += lanes; next + lanes <= end; next += lanes) "
+                    "for (int l = 0; l < lanes; ++l) { ",
+                    total_type(), "& total = parts[l]; ", step(beside),
+                    "} for (int half = lanes / 2; half > 0; half /= 2) "
+                    "for (int l = 0; l < half; ++l) { ",
+                    total_type(), "& total = parts[l]; ", joined("parts[l + half]"), "} ",
+                    joined("parts[0]"), "} ");
     }
 
     // target = op(target, b), with b the text of an element of what is given.

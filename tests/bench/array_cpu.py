@@ -77,7 +77,8 @@ interp(S, t, t)|interp(F, t, t)|interp(A, t, t)|interp(S, T, T)|interp(S, S, T[0
 """
 PLACES = """
 a[o]|a[q]|a[z]|take(a, q)|take(a, z)|put(x, q, b)|put(x, z, b)|nonzero(o)|where(o, a, b)|place(x, o, b)
-putmask(x, o, b)|add.at(x, p, b)|add.at(x, q, b)|add.at(x, z, b)|add.at(x, k, b)
+add.reduceat(a, q[::7])|add.reduceat(a, q[::1000])|maximum.reduceat(a, q[::1000])|putmask(x, o, b)
+add.at(x, p, b)|add.at(x, q, b)|add.at(x, z, b)|add.at(x, k, b)
 """
 ALONE = """
 arange(1000000)|arange(0, 1, 1e-6)|linspace(0, 1, 1000000)|logspace(0, 1, 1000000)|geomspace(1, 10, 1000000)

@@ -393,3 +393,34 @@ def test_random_shapes(shape, axis, name, turned, seed):
     starts = np.random.default_rng(seed).integers(0, values.shape[axis], 4)
     wanted = oracle.numpy_answer_of(getattr(np, name).reduceat, values, starts, axis)
     close(name, ours.reduceat(array, starts, axis), wanted)
+
+
+@pytest.mark.parametrize("letter", "?bhiqBefdFD")
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "logical_or", "bitwise_xor"])
+def test_segments_of_any_length(device, name, letter):
+    """Long ones have many totals at a time, of elements side by side; others, and the last ones, go one by one."""
+    ufunc, theirs = getattr(quern, name), getattr(np, name)
+    random = np.random.default_rng(6)
+    lengths = [1, 2, 7, 15, 16, 17, 31, 33, 64, 127, 128, 129, 300, 5000, 1]
+    starts = np.cumsum([0, *lengths[:-1]])
+    a = np.where(random.random((3, sum(lengths))) < 0.9, 1, 2).astype(letter)
+    a[1] = random.integers(0, 2, a.shape[1]).astype(letter)
+    if letter in "FD":
+        a.imag = random.integers(0, 2, a.shape)
+    if name == "multiply":
+        a[0] = 1
+    if letter in "FD":
+        a[0] = 1
+    try:
+        theirs.reduceat(a[1:2], starts, axis=1)
+    except TypeError:
+        with pytest.raises(TypeError):
+            ufunc.reduceat(quern.asarray(a), quern.asarray(starts), axis=1)
+        return
+    for x in (a, a[:, ::-1], a[:, ::2]):
+        at = starts if x.shape == a.shape else starts[starts < x.shape[1]]
+        wide = x.astype("f4") if letter == "e" else x
+        with np.errstate(all="ignore"):
+            expected = theirs.reduceat(wide, at, axis=1)
+            found = ufunc.reduceat(quern.asarray(a)[:, :: x.strides[1] // a.itemsize], at, axis=1)
+            np.testing.assert_allclose(found.get(), expected.astype(found.dtype), rtol=1e-3)
