@@ -11,8 +11,9 @@ namespace quern {
 
 Array lexsort(std::span<const Array> keys, void (*on_wait)(bool entering)) {
     const Array& first = keys[0];
-    if (first.shape()[0] == 1)
-        keys = keys.subspan(count_in_order(keys, on_wait)); // those change nothing
+    const bool one_row = first.shape()[0] == 1;
+    if (one_row)
+        keys = keys.subspan(count_in_order(keys, nullptr, on_wait)); // those change nothing
     if (keys.empty()) {
         const CUstream stream = current_stream(first.device());
         const Array places = Array::empty(first.device(), DType::int64, Dims{first.size()}, stream);
@@ -21,6 +22,8 @@ Array lexsort(std::span<const Array> keys, void (*on_wait)(bool entering)) {
     }
     Array places = argsort(keys[0], 1, {}, on_wait);
     for (const Array& key : keys.subspan(1)) {
+        if (one_row && count_in_order({&key, 1}, &places, on_wait) == 1)
+            continue;
         Array sorted = argsort_given(key, places, on_wait);
         keep_for_graph(key.device(), current_stream(key.device()), std::move(places));
         places = std::move(sorted);

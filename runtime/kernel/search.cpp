@@ -246,7 +246,7 @@ Array is_in(const Array& values, bool are_sorted, const Array& wanted, bool inve
     return search(sorted, wanted, invert ? 3 : 2, nullptr, on_wait);
 }
 
-std::size_t count_in_order(std::span<const Array> rows, OnWait on_wait) {
+std::size_t count_in_order(std::span<const Array> rows, const Array* places, OnWait on_wait) {
     constexpr std::int64_t worth_a_wait = 1 << 14;
     if (rows.empty() || rows[0].size() < worth_a_wait || !may_wait())
         return 0;
@@ -259,8 +259,8 @@ std::size_t count_in_order(std::span<const Array> rows, OnWait on_wait) {
     std::int64_t first = 0;
     for (const Array& row : rows) {
         const DType types[] = {row.dtype()};
-        const Argument args[] = {Argument::of(row), number(row.size()), number(chunks.chunk),
-                                 Argument::of(stands), number(first)};
+        const Argument args[] = {Argument::of(row),    array_or_null(places), number(row.size()),
+                                 number(chunks.chunk), Argument::of(stands),  number(first)};
         launch_program({"quern/stand.cuh", types}, "quern_stand", args, chunks.launch(on_wait));
         first += chunks.blocks;
     }

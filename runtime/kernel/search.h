@@ -27,9 +27,10 @@ enum class Side : std::uint8_t { left, right };
 [[nodiscard]] Array is_in(const Array& values, bool are_sorted, const Array& wanted, bool invert,
                           OnWait on_wait = nullptr);
 
-// How many of the first of some rows of one length stand in order already. Waits for it on a CPU,
-// if the rows are long and it may; else it is 0.
-[[nodiscard]] std::size_t count_in_order(std::span<const Array> rows, OnWait on_wait = nullptr);
+// How many of the first of some rows of one length stand in order already, read at `places` where
+// there are any. Waits for it on a CPU, if the rows are long and it may; else it is 0.
+[[nodiscard]] std::size_t count_in_order(std::span<const Array> rows, const Array* places,
+                                         OnWait on_wait = nullptr);
 
 // The distinct values of `a` in order. One synchronisation, for their number.
 struct Distinct {

@@ -8,6 +8,7 @@
 #include "runtime/kernel/room.h"
 #include "runtime/memory/copy.h"
 
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -127,14 +128,17 @@ class Sort {
                                  number(length()), number(plan_.rows_per_block)}});
     }
 
-    // Parts of a row are dealt out into cells, and cells sorted, each like a row.
+    // Parts of a row are dealt out into cells, and cells sorted, each like a row; but parts that
+    // are made of few runs are sorted by themselves and then merged.
     void dealt_rows() {
         constexpr std::int64_t splitters_bytes =
-            65 * 16; // 64 keys, of the widest type, a range, and how the row stands
-        const std::int64_t cells = plan_.cells, entries = cells * plan_.splits;
+            65 * 16;                             // 64 keys, of the widest type, and a range
+        constexpr std::int64_t look_bytes = 512; // how a part stands, and its runs
+        const std::int64_t cells = plan_.cells, entries = cells * plan_.splits,
+                           levels = std::bit_width(static_cast<std::uint64_t>(plan_.splits - 1));
         const Array &splitters = *room(DType::uint8, count() * splitters_bytes),
                     &cell_of = *room(DType::uint8, rows_.size()),
-                    &stand = *room(DType::int8, count() * plan_.splits),
+                    &looks = *room(DType::uint8, count() * plan_.splits * look_bytes),
                     &counts =
                         *room(plan_.layout.wide ? DType::uint64 : DType::uint32, count() * entries),
                     &dealt = *room_for_values(), &spare = *room_for_values();
@@ -145,10 +149,20 @@ class Sort {
             here = room_for_places();
             there = room_for_places();
         }
-        run("quern_sort_stand", {Argument::of(rows_), Argument::of(stand), number(length()),
-                                 number(plan_.splits), number(plan_.tile)});
+        for (const char* const kernel : {"quern_sort_look", "quern_sort_part"})
+            run(kernel, {Argument::of(rows_), Argument::of(cell_of), Argument::of(looks),
+                         array_or_null(values), Argument::of(spare), array_or_null(here),
+                         array_or_null(there), number(length()), number(plan_.splits),
+                         number(plan_.tile), number(levels)});
+        for (std::int64_t level = 0; level < levels; ++level)
+            run("quern_sort_merge",
+                {Argument::of(rows_), Argument::of(looks), array_or_null(values),
+                 number(values_ != nullptr), Argument::of(spare), array_or_null(here),
+                 array_or_null(there), array_or_null(given_), array_or_null(places_),
+                 number(length()), number(plan_.splits), number(plan_.tile), number(level),
+                 number(levels)});
         run("quern_sort_splitters",
-            {Argument::of(rows_), Argument::of(cell_of), Argument::of(stand),
+            {Argument::of(rows_), Argument::of(cell_of), Argument::of(looks),
              Argument::of(splitters), number(length()), number(plan_.splits), number(cells)},
             static_cast<std::uint32_t>(count()));
         run("quern_sort_count", {Argument::of(rows_), Argument::of(cell_of),
@@ -161,7 +175,7 @@ class Sort {
              Argument::of(dealt), array_or_null(places), Argument::of(counts), number(length()),
              number(plan_.splits), number(plan_.tile), number(cells)});
         run("quern_sort_cells",
-            {Argument::of(rows_), Argument::of(dealt), Argument::of(cell_of),
+            {Argument::of(rows_), Argument::of(dealt), Argument::of(cell_of), Argument::of(looks),
              Argument::of(splitters), array_or_null(places), array_or_null(values),
              number(values_ != nullptr), Argument::of(spare), array_or_null(here),
              array_or_null(there), array_or_null(given_), array_or_null(places_),

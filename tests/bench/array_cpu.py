@@ -74,6 +74,10 @@ searchsorted(S, F)|searchsorted(S, A)|searchsorted(t, S)|digitize(S, t)|digitize
 partition(A, 500)|argpartition(S, 500)|median(S)|median(A)|percentile(F, 30)|union1d(S, F)|intersect1d(S, F)
 intersect1d(A, A)|setdiff1d(S, A)|isin(S, S)|isin(A, A)|isin(a, S)|histogram(S)|histogram(F, t)|histogram(A, 100)
 interp(S, t, t)|interp(F, t, t)|interp(A, t, t)|interp(S, T, T)|interp(S, S, T[0] + S)|argmax(S)|argmin(F)
+sort(H, kind="stable")|argsort(H, kind="stable")|lexsort((H, A))|sort(H)|sort(Q, kind="stable")
+argsort(Q, kind="stable")|lexsort((Q, A))|sort(E, kind="stable")|argsort(E, kind="stable")|lexsort((E, A))
+sort(W, kind="stable")|argsort(W, kind="stable")|lexsort((W, A))|sort(Y, kind="stable")|argsort(Y, kind="stable")
+sort(J, kind="stable")|argsort(J, kind="stable")|lexsort((S, J))|unique(H, return_index=True)
 """
 PLACES = """
 a[o]|a[q]|a[z]|take(a, q)|take(a, z)|put(x, q, b)|put(x, z, b)|nonzero(o)|where(o, a, b)|place(x, o, b)
@@ -138,6 +142,11 @@ def values(dtype: str) -> dict[str, Any]:
     a, b, v = some(SIZE), some(SIZE), some(SIDE)
     k = random.integers(0, 1000, SIZE)
     rising = np.sort(a)
+    swapped, near = rising.copy(), rising.copy()
+    for pair in random.integers(0, SIZE, (10, 2)):
+        swapped[pair] = swapped[pair[::-1]]
+    left = np.flatnonzero(random.random(SIZE // 2) < 0.1) * 2
+    near[left], near[left + 1] = rising[left + 1], rising[left]
     return {
         "a": a,
         "b": b,
@@ -146,6 +155,12 @@ def values(dtype: str) -> dict[str, Any]:
         "S": rising,
         "F": rising[::-1].copy(),
         "A": np.full(SIZE, a[0]),
+        "H": np.concatenate([rising[::2], rising[1::2]]),
+        "Q": np.concatenate([rising[k::4] for k in range(4)]),
+        "E": np.concatenate([rising[1000:], a[:1000]]),
+        "W": swapped,
+        "Y": np.concatenate([rising[::2], rising[1::2][::-1]]),
+        "J": near,
         "v": v,
         "w": some(SIDE),
         "x": some(SIZE),

@@ -132,6 +132,21 @@ template <class T, bool right> struct NearSearch {
         if ((end - begin) * worth_it >= length) end = begin - 1;
     }
 };
+// Two sorted rows are walked along together, the lesser value first, of equals the second row's: how many of the first are passed
+// after `steps` steps.
+template <class T>
+__device__ inline long long passed(const T* first, long long length, const T* second, long long count, long long steps) {
+    long long low = steps > count ? steps - count : 0, high = steps < length ? steps : length;
+    while (low < high) {
+        const long long middle = low + (high - low) / 2;
+        if (sorts_before(first[middle], second[steps - 1 - middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 // What some values have in common.
 struct OnePlace {
     long long place;

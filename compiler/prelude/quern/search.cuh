@@ -141,23 +141,6 @@ extern "C" __global__ void quern_search(const QUERN_T0* sorted, const long long 
 #endif
 
 #ifdef __QUERN_HOST__
-namespace quern {
-// Two sorted rows are walked along together, the lesser value first, of equals the second row's: how many of the first are passed
-// after `steps` steps.
-template <class T>
-__device__ inline long long passed(const T* first, long long length, const T* second, long long count, long long steps) {
-    long long low = steps > count ? steps - count : 0, high = steps < length ? steps : length;
-    while (low < high) {
-        const long long middle = low + (high - low) / 2;
-        if (sorts_before(first[middle], second[steps - 1 - middle]))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-} // namespace quern
-
 // Likewise whether sorted values are there, or are not with `invert`, for blocks of one thread: both are walked along, in parts of
 // nearly as many steps, several at once, for a step waits for the one before. An answer stands once its value is passed, which is
 // the last step of a part. Values beyond the last sorted one are not there; without them no walk comes to an end of either.

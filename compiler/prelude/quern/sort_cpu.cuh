@@ -1,7 +1,7 @@
 // Sorts of longer rows by blocks of one thread.
 #pragma once
 #include "quern/exchange_cpu.cuh"
-#include "quern/standing_cpu.cuh"
+#include "quern/runs_cpu.cuh"
 #if QUERN_VECTORS
 #include "quern/sort_vectors_cpu.cuh"
 #endif
@@ -376,12 +376,6 @@ __device__ inline void write_values(T* out, const SortCount* counts, long long p
         out += count;
     }
 }
-// Room for counts among so many bytes, and how many there are.
-__device__ inline SortCount* aligned_counts(void* room, long long bytes, long long& count) {
-    const long long past = static_cast<long long>((0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount));
-    count = bytes > past ? (bytes - past) / static_cast<long long>(sizeof(SortCount)) : 0;
-    return reinterpret_cast<SortCount*>(static_cast<char*>(room) + past);
-}
 template <class T> __device__ inline bool write_counted(const T* in, T* out, T* spare, long long length) {
     SortCount own[few_values];
     long long most;
@@ -401,8 +395,22 @@ template <class T> __device__ inline bool write_counted(const T* in, T* out, T* 
 template <class T>
 __device__ inline void sort_row(const T* in, const SortPlace* places, T* values, bool wanted, T* spare, SortPlace* here, SortPlace* there,
                                 const long long* given, long long* result, long long length) {
+    const SortSource<T> from = {in, places};
+    const SortTarget<T> to = {wanted ? values : nullptr, nullptr, given, result};
     if (const int stands = standing(in, length, 0, length)) {
-        take_standing(in, places, wanted ? values : nullptr, given, result, length, stands, 0, length);
+        take_standing(from, to, length, stands, 0, length);
+        return;
+    }
+    long long size;
+    SortPlace* const astray = reinterpret_cast<SortPlace*>(aligned_counts(spare, length * static_cast<long long>(sizeof(T)), size));
+    Runs runs;
+    find_runs(in, 0, length, runs, astray);
+    if (runs.count > 0) {
+        sort_runs(from, runs, astray, {values, spare, here, there}, to);
+        return;
+    }
+    if (settle_near(from, 0, length, values, here)) {
+        to.take_places(0, length, here, Onward{0});
         return;
     }
     if constexpr (IsCounted<T>::value)

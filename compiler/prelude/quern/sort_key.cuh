@@ -58,6 +58,10 @@ template <> struct SortKey<complex<double> > {
 #endif
 
 template <class T> __device__ inline bool sorts_before(const T& a, const T& b) { return SortKey<T>::of(a) < SortKey<T>::of(b); }
+#ifdef __QUERN_HOST__ // in fewer instructions
+template <> __device__ inline bool sorts_before(const float& a, const float& b) { return (a < b) | ((a == a) & (b != b)); }
+template <> __device__ inline bool sorts_before(const double& a, const double& b) { return (a < b) | ((a == a) & (b != b)); }
+#endif
 
 // The greatest key there is.
 template <class Key> __device__ inline void last_key(Key& key) { key = static_cast<Key>(~static_cast<Key>(0)); }

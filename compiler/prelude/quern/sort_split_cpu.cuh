@@ -1,7 +1,7 @@
 // Sorts of rows that blocks of one thread share: every block has a part of a row, counts what goes where, and moves it there.
 #pragma once
 #include "quern/cells_cpu.cuh"
-#include "quern/standing_cpu.cuh"
+#include "quern/runs_cpu.cuh"
 #if QUERN_SORT_ROAD == 3
 #include "quern/sort_cpu.cuh"
 #endif
@@ -16,6 +16,13 @@ __device__ inline void sort_offsets(SortCount* counts, long long entries) {
         own[k] = before;
         before += count;
     }
+}
+
+// How all parts of a row stand.
+template <class Look> __device__ inline int standing(const Look* parts, long long splits) {
+    int found = parts[0].standing;
+    for (long long part = 1; part < splits; ++part) found = parts[part].standing ? found : 0;
+    return found;
 }
 
 #if QUERN_SORT_ROAD == 2 // by one digit of the keys after another, the lowest first
@@ -43,11 +50,8 @@ template <class T> struct Passes {
     __device__ Passes(const Look<T>* looks, long long row, long long splits, int pass, int passes) {
         const Look<T>* const parts = looks + row * splits;
         typename SortKey<T>::Key differing = parts[0].differing, none = typename SortKey<T>::Key();
-        standing = parts[0].standing;
-        for (long long part = 1; part < splits; ++part) {
-            add_differing(differing, parts[part].differing, none);
-            standing = parts[part].standing ? standing : 0;
-        }
+        for (long long part = 1; part < splits; ++part) add_differing(differing, parts[part].differing, none);
+        standing = quern::standing(parts, splits);
         for (int k = 0; k < passes; ++k) {
             const bool has = digit_of<8>(differing, 8 * k) != 0;
             before += has && k < pass;
@@ -91,28 +95,105 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
     }
 }
 
-#else // dealt out at splitters into cells, each of which is then a row of its own
+#else // dealt out at splitters into cells, each of which is then a row of its own, unless parts are of few runs
+
+// What is seen of a part first.
+struct Look {
+    int standing;
+    bool settled; // in the first room
+    Runs runs;
+    __device__ bool rises() const { return !settled && runs.count == 1 && runs.rises(0); }
+};
+static_assert(sizeof(Look) <= 512, "what the launch has room for");
+struct RowLook {
+    int standing;
+    bool in_runs, all_rise = true; // `in_runs`: parts are sorted, and merged
+    __device__ RowLook(const Look* parts, long long splits) : standing(quern::standing(parts, splits)), in_runs(standing == 0) {
+        for (long long part = 0; part < splits; ++part) {
+            in_runs &= parts[part].settled || parts[part].runs.count > 0;
+            all_rise &= parts[part].rises();
+        }
+    }
+};
+template <class T> __device__ inline SortPlace* astray_of(unsigned char* cell_of, const Part& part, long long length) {
+    long long size;
+    return reinterpret_cast<SortPlace*>(aligned_counts(cell_of + part.row * length + part.begin, part.end - part.begin, size));
+}
+// Rooms that lie like a row, such that after so many merges the first of them is a target.
+template <class T> __device__ inline SortRooms<T> rooms_before(const SortRooms<T>& rows, long long at, long long merges) {
+    const SortRooms<T> own = {rows.values + at, rows.spare + at, rows.here ? rows.here + at : nullptr, rows.there ? rows.there + at : nullptr};
+    return merges % 2 == 0 ? own : own.turned();
+}
+template <class T>
+__device__ inline SortTarget<T> target_of(const SortRooms<T>& rows, bool wanted, const long long* given, long long* result, long long at) {
+    return {wanted ? rows.values + at : nullptr, nullptr, given ? given + at : nullptr, result ? result + at : nullptr};
+}
+template <class T>
+__device__ inline void sort_look(const T* in, unsigned char* cell_of, Look* looks, const SortRooms<T>& rooms, long long length, long long splits,
+                                 long long chunk, long long levels) {
+    const Part part(length, splits, chunk);
+    const SortSource<T> from = {in + part.row * length, nullptr};
+    Look& look = looks[blockIdx.x];
+    look.standing = standing(from.values, length, part.begin, part.end);
+    look.settled = false;
+    if (look.standing != 0) {
+        look.runs.be_one(part.begin, part.end, look.standing < 0);
+        return;
+    }
+    find_runs(from.values, part.begin, part.end, look.runs, astray_of<T>(cell_of, part, length));
+    const SortRooms<T> own = rooms_before(rooms, part.row * length, levels);
+    if (look.runs.count == 0) look.settled = settle_near(from, part.begin, part.end, own.values, own.here);
+}
+template <class T>
+__device__ inline void sort_part(const T* in, unsigned char* cell_of, const Look* looks, const SortRooms<T>& rooms, long long length,
+                                 long long splits, long long chunk, long long levels) {
+    const Part part(length, splits, chunk);
+    const RowLook row(looks + part.row * splits, splits);
+    const Look& look = looks[blockIdx.x];
+    if (!row.in_runs || row.all_rise || look.settled) return;
+    const SortRooms<T> own = rooms_before(rooms, part.row * length, levels);
+    const SortSource<T> from = {in + part.row * length, nullptr};
+    if (look.rises())
+        own.target().take_places(part.begin, part.end - part.begin, from.places, Onward{part.begin});
+    else
+        sort_runs(from, look.runs, astray_of<T>(cell_of, part, length), own, own.target());
+}
+// Two parts next to each other, or what was made of parts, `level` times before.
+template <class T>
+__device__ inline void merge_parts(const T* in, const Look* looks, const SortRooms<T>& rooms, const SortTarget<T>& to, long long length,
+                                   long long splits, long long chunk, long long level, long long levels) {
+    const Part part(length, splits, chunk);
+    const Look* const parts = looks + part.row * splits;
+    const RowLook row(parts, splits);
+    if (!row.in_runs) return;
+    const long long width = 1ll << level, first = part.number / (2 * width) * (2 * width), second = min(first + width, splits),
+                    last = min(first + 2 * width, splits);
+    const SortRooms<T> own = rooms_before(rooms, part.row * length, levels - level);
+    const auto values = [&](long long k) { return level == 0 && (k == splits || parts[k].rises()) ? in + part.row * length : own.values; };
+    merge_runs<T>({values(first), values(second), level == 0 && row.all_rise ? nullptr : own.here}, first * chunk, min(second * chunk, length),
+                  min(last * chunk, length), part.begin, part.end, level + 1 == levels ? to : own.turned().target());
+}
 
 const int most_cells = 64, sampled = 16; // of a row; keys looked at for each cell
 template <class T> struct Splitters {
     typedef typename SortKey<T>::Key Key;
     Key keys[most_cells - 1], least;
     unsigned long long range; // of keys from the least on, where values are counted rather than dealt out; else 0
-    int standing;             // of a row that need not be dealt out; else 0
+    bool finds;               // false where a row need not be dealt out
     // Where a cell's keys begin then. Each part has its counts in the room of its row's cells.
     __device__ unsigned long long first(long long cell, long long cells) const { return range * static_cast<unsigned long long>(cell) / cells; }
 };
 
-// A row's splitters are every sixteenth of some keys, which stand about evenly along it. `stand` is how its parts do.
+// A row's splitters are every sixteenth of some keys, which stand about evenly along it.
 template <class T>
-__device__ inline void sort_splitters(const T* in, unsigned char* cell_of, const signed char* stand, Splitters<T>* splitters, long long length,
+__device__ inline void sort_splitters(const T* in, unsigned char* cell_of, const Look* looks, Splitters<T>* splitters, long long length,
                                       long long splits, int cells) {
     typedef typename SortKey<T>::Key Key;
     Splitters<T>& made = splitters[blockIdx.x];
     made.range = 0;
-    made.standing = stand[blockIdx.x * splits];
-    for (long long part = 1; part < splits; ++part) made.standing = stand[blockIdx.x * splits + part] ? made.standing : 0;
-    if (cells == 1 || made.standing != 0) return;
+    const RowLook row(looks + blockIdx.x * splits, splits);
+    made.finds = row.standing == 0 && !row.in_runs;
+    if (cells == 1 || !made.finds) return;
     Key keys[most_cells * sampled];
     const int count = cells * sampled;
     each_sampled(in + blockIdx.x * length, length, count, [&](long long k, const T& value) { keys[k] = SortKey<T>::of(value); });
@@ -140,7 +221,7 @@ __device__ inline void sort_count(const T* in, unsigned char* cell_of, const Spl
                                   long long splits, long long chunk, int cells) {
     const Part part(length, splits, chunk);
     unsigned char* const cell = cell_of + part.row * length;
-    if (splitters[part.row].standing != 0) {
+    if (!splitters[part.row].finds) {
         for (int c = 0; c < cells; ++c) counts[(part.row * cells + c) * splits + part.number] = 0;
         return;
     }
@@ -174,7 +255,7 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, cons
                                   const SortCount* counts, long long length, long long splits, long long chunk, int cells) {
     SortCount start[most_cells];
     const Part part(length, splits, chunk);
-    if (splitters[part.row].range != 0 || splitters[part.row].standing != 0) return;
+    if (splitters[part.row].range != 0 || !splitters[part.row].finds) return;
     const long long base = part.row * length;
     for (int c = 0; c < cells; ++c) start[c] = counts[(part.row * cells + c) * splits + part.number];
     for (long long k = part.begin; k < part.end; ++k) {
@@ -187,29 +268,31 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, cons
 }
 
 template <class T>
-__device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* cell_of, const Splitters<T>* splitters, const SortPlace* places, T* values,
-                                  bool wanted, T* spare, SortPlace* here, SortPlace* there, const long long* given, long long* result,
+__device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* cell_of, const Look* looks, const Splitters<T>* splitters,
+                                  const SortPlace* places, const SortRooms<T>& rooms, bool wanted, const long long* given, long long* result,
                                   const SortCount* counts, long long length, long long splits, int cells) {
     const long long row = blockIdx.x / cells, cell = blockIdx.x - row * cells, first = counts[blockIdx.x * splits],
-                    end = cell + 1 < cells ? static_cast<long long>(counts[(blockIdx.x + 1) * splits]) : length, at = row * length + first;
+                    end = cell + 1 < cells ? static_cast<long long>(counts[(blockIdx.x + 1) * splits]) : length, whole = row * length,
+                    at = whole + first;
     const Splitters<T>& of = splitters[row];
-    if (of.standing != 0) {
-        const long long whole = row * length;
-        take_standing(in + whole, static_cast<const SortPlace*>(nullptr), wanted ? values + whole : nullptr, given ? given + whole : nullptr,
-                      result ? result + whole : nullptr, length, of.standing, length * cell / cells, length * (cell + 1) / cells);
+    if (!of.finds) {
+        if (const int stands = standing(looks + row * splits, splits))
+            take_standing({in + whole, nullptr}, target_of(rooms, wanted, given, result, whole), length, stands, length * cell / cells,
+                          length * (cell + 1) / cells);
         return;
     }
     if constexpr (IsCounted<T>::value) {
         long long room;
         const SortCount* const found = aligned_counts(cell_of + row * length, length, room);
         if (of.range != 0) {
-            write_values(values + at, found, splits, of.range, of.least, of.first(cell, cells), of.first(cell + 1, cells));
+            write_values(rooms.values + at, found, splits, of.range, of.least, of.first(cell, cells), of.first(cell + 1, cells));
             return;
         }
     }
+    const SortRooms<T> own = rooms_before(rooms, at, 0);
     if (first < end)
-        sort_row(dealt + at, places ? places + at : nullptr, values + at, wanted, spare + at, here ? here + at : nullptr, there ? there + at : nullptr,
-                 given ? given + row * length : nullptr, result ? result + at : nullptr, end - first);
+        sort_row(dealt + at, places ? places + at : nullptr, own.values, wanted, own.spare, own.here, own.there, given ? given + whole : nullptr,
+                 result ? result + at : nullptr, end - first);
 }
 
 #endif
@@ -244,20 +327,33 @@ extern "C" __global__ void quern_sort_pass(const QUERN_T0* in, QUERN_T0* values,
     } else if (own.standing != 0 && pass + 1 == passes) {
         const quern::Part part(length, splits, chunk);
         const long long at = part.row * length;
-        quern::take_standing(in + at, static_cast<const quern::SortPlace*>(nullptr), values ? values + at : nullptr, given ? given + at : nullptr,
-                             result ? result + at : nullptr, length, own.standing, part.begin, part.end);
+        const quern::SortTarget<QUERN_T0> to = {values ? values + at : nullptr, nullptr, given ? given + at : nullptr, result ? result + at : nullptr};
+        quern::take_standing({in + at, nullptr}, to, length, own.standing, part.begin, part.end);
     }
 }
 #else
 typedef quern::Splitters<QUERN_T0> QuernSplitters;
-extern "C" __global__ void quern_sort_stand(const QUERN_T0* in, signed char* stand, const long long length, const long long splits,
-                                            const long long chunk) {
-    const quern::Part part(length, splits, chunk);
-    stand[blockIdx.x] = static_cast<signed char>(quern::standing(in + part.row * length, length, part.begin, part.end));
+extern "C" __global__ void quern_sort_look(const QUERN_T0* in, unsigned char* cell_of, quern::Look* looks, QUERN_T0* values, QUERN_T0* spare,
+                                           quern::SortPlace* here, quern::SortPlace* there, const long long length, const long long splits,
+                                           const long long chunk, const long long levels) {
+    quern::sort_look<QUERN_T0>(in, cell_of, looks, {values, spare, here, there}, length, splits, chunk, levels);
 }
-extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, unsigned char* cell_of, const signed char* stand, QuernSplitters* splitters,
+extern "C" __global__ void quern_sort_part(const QUERN_T0* in, unsigned char* cell_of, const quern::Look* looks, QUERN_T0* values, QUERN_T0* spare,
+                                           quern::SortPlace* here, quern::SortPlace* there, const long long length, const long long splits,
+                                           const long long chunk, const long long levels) {
+    quern::sort_part<QUERN_T0>(in, cell_of, looks, {values, spare, here, there}, length, splits, chunk, levels);
+}
+extern "C" __global__ void quern_sort_merge(const QUERN_T0* in, const quern::Look* looks, QUERN_T0* values, const long long wanted, QUERN_T0* spare,
+                                            quern::SortPlace* here, quern::SortPlace* there, const long long* given, long long* result,
+                                            const long long length, const long long splits, const long long chunk, const long long level,
+                                            const long long levels) {
+    const quern::SortRooms<QUERN_T0> rooms = {values, spare, here, there};
+    quern::merge_parts(in, looks, rooms, quern::target_of(rooms, wanted != 0, given, result, blockIdx.x / splits * length), length, splits, chunk,
+                       level, levels);
+}
+extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, unsigned char* cell_of, const quern::Look* looks, QuernSplitters* splitters,
                                                 const long long length, const long long splits, const long long cells) {
-    quern::sort_splitters(in, cell_of, stand, splitters, length, splits, static_cast<int>(cells));
+    quern::sort_splitters(in, cell_of, looks, splitters, length, splits, static_cast<int>(cells));
 }
 extern "C" __global__ void quern_sort_count(const QUERN_T0* in, unsigned char* cell_of, const QuernSplitters* splitters, quern::SortCount* counts,
                                             const long long length, const long long splits, const long long chunk, const long long cells) {
@@ -268,12 +364,12 @@ extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned ch
                                            const long long splits, const long long chunk, const long long cells) {
     quern::sort_deal(in, cell_of, splitters, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
 }
-extern "C" __global__ void quern_sort_cells(const QUERN_T0* in, const QUERN_T0* dealt, unsigned char* cell_of, const QuernSplitters* splitters,
-                                            const quern::SortPlace* places, QUERN_T0* values, const long long wanted, QUERN_T0* spare,
-                                            quern::SortPlace* here, quern::SortPlace* there, const long long* given, long long* result,
-                                            const quern::SortCount* counts, const long long length, const long long splits,
-                                            const long long cells) {
-    quern::sort_cells(in, dealt, cell_of, splitters, places, values, wanted != 0, spare, here, there, given, result, counts, length, splits,
-                      static_cast<int>(cells));
+extern "C" __global__ void quern_sort_cells(const QUERN_T0* in, const QUERN_T0* dealt, unsigned char* cell_of, const quern::Look* looks,
+                                            const QuernSplitters* splitters, const quern::SortPlace* places, QUERN_T0* values,
+                                            const long long wanted, QUERN_T0* spare, quern::SortPlace* here, quern::SortPlace* there,
+                                            const long long* given, long long* result, const quern::SortCount* counts, const long long length,
+                                            const long long splits, const long long cells) {
+    quern::sort_cells<QUERN_T0>(in, dealt, cell_of, looks, splitters, places, {values, spare, here, there}, wanted != 0, given, result, counts,
+                                length, splits, static_cast<int>(cells));
 }
 #endif

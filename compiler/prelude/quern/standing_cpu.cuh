@@ -24,48 +24,40 @@ template <class T> struct Falls<complex<T> > { // NaN are seen to later: without
 };
 #endif
 
+enum class Way { rises, falls, never_rises };
+// Does a value stand to the one before it as told? `fall` finds that of the two in turn.
+template <Way way, class Fall, class T> __device__ inline bool stands(Fall& fall, const T& first, const T& second) {
+    return way == Way::rises ? !fall(first, second) : way == Way::falls ? fall(first, second) : !fall(second, first);
+}
+template <class T> struct FallsNow {
+    __device__ bool operator()(const T& first, const T& second) const { return sorts_before(second, first); }
+};
+// The first of (begin, end) that does not stand so to the one before it; `end` where all do.
+template <Way way, class T> __device__ __noinline__ long long stretch(const T* row, long long begin, long long end) {
+    const int width = 32;
+    FallsNow<T> falls;
+    const auto differs = [=](long long k) {
+        unsigned int other = 0; // no bool, which vectors would not have
+        Falls<T> fall;
+        for (int l = 0; l < width; ++l) other |= stands<way>(fall, row[k + l - 1], row[k + l]) ? 0 : 1;
+        return other != 0 || fall.unknown;
+    };
+    long long k = begin + 1;
+    if (k < end && !stands<way>(falls, row[k - 1], row[k])) return k;
+    for (; k + width <= end; k += width) {
+        if (!differs(k)) continue;
+        for (int l = 0; l < width; ++l)
+            if (!stands<way>(falls, row[k + l - 1], row[k + l])) return k + l;
+    }
+    while (k < end && stands<way>(falls, row[k - 1], row[k])) ++k;
+    return k < end ? k : end;
+}
 // How [begin, end) of a row stands already, each value to the one before it: 1 in order, -1 in the opposite one without equal
 // neighbours, as a row's first two values tell, else 0.
 template <class T> __device__ inline int standing(const T* row, long long length, long long begin, long long end) {
-    const int width = 64;
-    const bool falls = length > 1 && sorts_before(row[1], row[0]);
-    const auto stand = [=](long long k, int count) {
-        unsigned int wrong = 0; // no bool, which vectors would not have
-        Falls<T> fall;
-        for (int l = 0; l < count; ++l) wrong |= fall(row[k + l - 1], row[k + l]) == falls ? 0 : 1;
-        if (fall.unknown) {
-            wrong = 0;
-            for (int l = 0; l < count; ++l) wrong |= sorts_before(row[k + l], row[k + l - 1]) == falls ? 0 : 1;
-        }
-        return wrong == 0;
-    };
-    long long k = begin > 0 ? begin : 1;
-    for (; k + width <= end; k += width)
-        if (!stand(k, width)) return 0;
-    return !stand(k, static_cast<int>(end - k)) ? 0 : falls ? -1 : 1;
-}
-// The results [begin, end) of such a row; null is not wanted.
-template <class T, class Place>
-__device__ inline void take_standing(const T* in, const Place* places, T* values, const long long* given, long long* result, long long length,
-                                     int standing, long long begin, long long end) {
-    const auto take = [&](const auto& from) {
-        if (values)
-            for (long long k = begin; k < end; ++k) values[k] = in[from(k)];
-        if (!result) return;
-        if (places)
-            for (long long k = begin; k < end; ++k) {
-                const long long place = static_cast<long long>(places[from(k)]);
-                result[k] = given ? given[place] : place;
-            }
-        else if (given)
-            for (long long k = begin; k < end; ++k) result[k] = given[from(k)];
-        else
-            for (long long k = begin; k < end; ++k) result[k] = from(k);
-    };
-    if (standing > 0)
-        take([](long long k) { return k; });
-    else
-        take([=](long long k) { return length - 1 - k; });
+    const long long from = begin > 0 ? begin - 1 : 0;
+    if (length > 1 && sorts_before(row[1], row[0])) return stretch<Way::falls>(row, from, end) < end ? 0 : -1;
+    return stretch<Way::rises>(row, from, end) < end ? 0 : 1;
 }
 
 } // namespace quern

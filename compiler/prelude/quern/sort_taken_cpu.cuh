@@ -1,0 +1,68 @@
+// Where sorts on a CPU take values from, and where they put them.
+#pragma once
+#include "quern/standing_cpu.cuh"
+
+namespace quern {
+
+// A row with the places that it brings, or those where its values stand.
+template <class T> struct SortSource {
+    const T* values;
+    const SortPlace* places;
+};
+// One after the other.
+struct Onward {
+    long long first;
+    __device__ long long operator[](long long k) const { return first + k; }
+};
+struct Backward {
+    long long first;
+    __device__ long long operator[](long long k) const { return first - k; }
+};
+
+// Rooms for values and places, or results: null is not wanted. What has places as results may have what they stand for.
+template <class T> struct SortTarget {
+    T* values;
+    SortPlace* room;
+    const long long* given;
+    long long* result;
+    // Values of a source to [at, at + count).
+    template <class Index> __device__ inline void take(long long at, long long count, const SortSource<T>& from, const Index& index) const {
+        if (values)
+            for (long long k = 0; k < count; ++k) values[at + k] = from.values[index[k]];
+        take_places(at, count, from.places, index);
+    }
+    template <class Index> __device__ inline void take_places(long long at, long long count, const SortPlace* places, const Index& index) const {
+#if QUERN_SORT_PAIRS
+        if (places)
+            put(at, count, [&](long long k) { return places[index[k]]; });
+        else
+            put(at, count, [&](long long k) { return index[k]; });
+#endif
+    }
+    template <class Place> __device__ inline void put(long long at, long long count, const Place& place) const {
+        if (room)
+            for (long long k = 0; k < count; ++k) room[at + k] = static_cast<SortPlace>(place(k));
+        else if (given)
+            for (long long k = 0; k < count; ++k) result[at + k] = given[static_cast<long long>(place(k))];
+        else
+            for (long long k = 0; k < count; ++k) result[at + k] = static_cast<long long>(place(k));
+    }
+};
+
+// The results [begin, end) of a row that stands in order, or in the opposite one.
+template <class T>
+__device__ inline void take_standing(const SortSource<T>& from, const SortTarget<T>& to, long long length, int standing, long long begin, long long end) {
+    if (standing > 0)
+        to.take(begin, end - begin, from, Onward{begin});
+    else
+        to.take(begin, end - begin, from, Backward{length - 1 - begin});
+}
+
+// Room for counts among so many bytes, and how many there are.
+__device__ inline SortCount* aligned_counts(void* room, long long bytes, long long& count) {
+    const long long past = static_cast<long long>((0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount));
+    count = bytes > past ? (bytes - past) / static_cast<long long>(sizeof(SortCount)) : 0;
+    return reinterpret_cast<SortCount*>(static_cast<char*>(room) + past);
+}
+
+} // namespace quern
