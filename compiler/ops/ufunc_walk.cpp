@@ -108,10 +108,10 @@ class Walk {
             join("raw ", row(form_.in).name, " x, int64 length, raw int64 starts, int64 count");
         outputs_ = join(row(form_.out).name, " r");
         operation_ = join(
-            "const ptrdiff_t segment = i % count, begin = starts[segment], "
-            "end = segment + 1 < count ? starts[segment + 1] : length, step = "
-            "x.strides()[x.ndim - 1]; "
-            "const char* start = reinterpret_cast<const char*>(&x[i / count * length]); ",
+            "const ptrdiff_t line = i < count ? 0 : i / count, segment = i - line * count, "
+            "begin = starts[segment], end = segment + 1 < count ? starts[segment + 1] : length, "
+            "step = x.strides()[x.ndim - 1]; "
+            "const char* start = reinterpret_cast<const char*>(&x[line * length]); ",
             total_type(), " total = ",
             element(join("*reinterpret_cast<const ", in(), "*>(start + begin * step)")),
             "; ptrdiff_t next = begin + 1; ", row_.reduction ? in_parts() : std::string(),

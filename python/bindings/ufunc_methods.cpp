@@ -11,7 +11,9 @@
 #include "runtime/array/views.h"
 #include "runtime/kernel/ufunc_fold.h"
 
+#include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace py = pybind11;
 
@@ -97,10 +99,13 @@ py::object reduceat(const py::object& self, const py::object& values, const py::
     const py::array_t<std::int64_t, py::array::c_style | py::array::forcecast> starts(host);
     if (array.ndim() > 0) {
         const std::int64_t extent = array.shape()[normalise_axis(line.axis, array.ndim())];
-        for (py::ssize_t k = 0; k < starts.size(); ++k)
-            if (starts.at(k) < 0 || starts.at(k) >= extent)
-                throw Error(ErrorKind::index, join("index ", starts.at(k), " out-of-bounds in ",
-                                                   row(ufunc).name, ".reduceat [0, ", extent, ")"));
+        const std::span<const std::int64_t> given(starts.data(),
+                                                  static_cast<std::size_t>(starts.size()));
+        const auto beyond = std::ranges::find_if(
+            given, [=](std::int64_t start) { return start < 0 || start >= extent; });
+        if (beyond != given.end())
+            throw Error(ErrorKind::index, join("index ", *beyond, " out-of-bounds in ",
+                                               row(ufunc).name, ".reduceat [0, ", extent, ")"));
     }
     Array places = Array::empty(array.device(), DType::int64, Dims{starts.size()}, stream);
     if (starts.size() > 0)

@@ -7,6 +7,7 @@
 #include "runtime/kernel/reduction.h"
 #include "runtime/stream/stream.h"
 #include "tests/private_cache.h"
+#include "tests/runtime/elements.h"
 
 #include <gtest/gtest.h>
 
@@ -19,10 +20,6 @@ namespace quern {
 namespace {
 
 const auto* cache = testing::AddGlobalTestEnvironment(new PrivateCache);
-
-std::span<double> elements(const Array& array) {
-    return {reinterpret_cast<double*>(array.address()), static_cast<std::size_t>(array.size())};
-}
 
 class Fused : public testing::Test {
   protected:
@@ -51,7 +48,7 @@ class Fused : public testing::Test {
     }
     Array drawn(const Dims& shape) {
         const Array made = Array::empty(cpu, DType::float64, shape, nullptr);
-        for (double& value : elements(made))
+        for (double& value : elements<double>(made))
             value = static_cast<double>(random_() % 1000) / 8;
         return made;
     }
@@ -100,8 +97,10 @@ TEST_F(Fused, CallsOverOneShapeAreOneLaunchThatStoresWhatIsHeld) {
     ASSERT_EQ(ran.size(), 1u);
     EXPECT_EQ(ran[0]->written, z.nbytes());
     EXPECT_EQ(ran[0]->read, x.nbytes() + y.nbytes());
-    for (std::size_t k = 0; k < elements(z).size(); ++k)
-        ASSERT_EQ(elements(z)[k], 3 * elements(x)[k] + 2 * (elements(x)[k] + elements(y)[k % 30]));
+    for (std::size_t k = 0; k < elements<double>(z).size(); ++k)
+        ASSERT_EQ(elements<double>(z)[k],
+                  3 * elements<double>(x)[k] +
+                      2 * (elements<double>(x)[k] + elements<double>(y)[k % 30]));
 }
 
 TEST_F(Fused, WhatElseUsesTheDeviceFindsAllDone) {
@@ -111,9 +110,9 @@ TEST_F(Fused, WhatElseUsesTheDeviceFindsAllDone) {
     const double seen = recorded(fusion, [&] {
         const Array twice = scaled(x, 2);
         cpu.make_current();
-        return elements(twice)[7];
+        return elements<double>(twice)[7];
     });
-    EXPECT_EQ(seen, 2 * elements(x)[7]);
+    EXPECT_EQ(seen, 2 * elements<double>(x)[7]);
     ASSERT_EQ(fusion.events().size(), 2u);
     EXPECT_TRUE(std::holds_alternative<FusedCut>(fusion.events()[1]));
 }
@@ -129,9 +128,9 @@ TEST_F(Fused, OtherViewsOfWhatWasMadeAreTheSameLaunch) {
     EXPECT_EQ(launches(fusion).size(), 1u);
     for (std::size_t i = 0; i < 24; ++i)
         for (std::size_t j = 0; j < 10; ++j) {
-            const double z = 2 * elements(x)[i * 10 + j];
-            ASSERT_EQ(elements(turned)[j * 24 + i], z + elements(y)[j * 24 + i]);
-            ASSERT_EQ(elements(joined)[i * 10 + j], z + elements(flat)[i * 10 + j]);
+            const double z = 2 * elements<double>(x)[i * 10 + j];
+            ASSERT_EQ(elements<double>(turned)[j * 24 + i], z + elements<double>(y)[j * 24 + i]);
+            ASSERT_EQ(elements<double>(joined)[i * 10 + j], z + elements<double>(flat)[i * 10 + j]);
         }
 }
 
@@ -157,10 +156,10 @@ TEST_F(Fused, ATraceIsLaunchedAgainOnOtherArrays) {
         ASSERT_EQ(found.size(), 2u);
         EXPECT_NE(found[0].address(), first[0].address());
         for (std::size_t k = 0; k < 50; ++k) {
-            const auto row = elements(other).subspan(20 * k, 20);
+            const auto row = elements<double>(other).subspan(20 * k, 20);
             const double total = 0.5 * std::accumulate(row.begin(), row.end(), 0.0);
-            ASSERT_NEAR(elements(found[0])[k], total, 1e-9);
-            ASSERT_NEAR(elements(found[1])[k], 3 * total, 1e-9);
+            ASSERT_NEAR(elements<double>(found[0])[k], total, 1e-9);
+            ASSERT_NEAR(elements<double>(found[1])[k], 3 * total, 1e-9);
         }
     }
 }
@@ -180,13 +179,14 @@ TEST_F(Fused, ReplaysWriteWhereTheTraceWrote) {
     const auto replay = trace.finish({});
     ASSERT_TRUE(replay);
     const Array other = drawn({60}), part = slice(other, 0, {10, 2, 20});
-    const std::vector<double> before(elements(other).begin(), elements(other).end());
+    const std::vector<double> before(elements<double>(other).begin(),
+                                     elements<double>(other).end());
     const std::array<const Array*, 2> now{&other, &part};
     std::vector<Array> none;
     replay->run(now, none, nullptr);
     for (std::size_t k = 0; k < 60; ++k) {
         const bool written = k >= 10 && k < 50 && k % 2 == 0;
-        EXPECT_EQ(elements(other)[k], written ? -before[k] : before[k]) << k;
+        EXPECT_EQ(elements<double>(other)[k], written ? -before[k] : before[k]) << k;
     }
 }
 

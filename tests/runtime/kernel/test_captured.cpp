@@ -3,6 +3,7 @@
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/partition.h"
 #include "runtime/stream/stream.h"
+#include "tests/runtime/elements.h"
 
 #include <gtest/gtest.h>
 
@@ -14,10 +15,6 @@
 
 namespace quern {
 namespace {
-
-template <class T> std::span<T> elements(const Array& array) {
-    return {reinterpret_cast<T*>(array.address()), static_cast<std::size_t>(array.size())};
-}
 
 // Writes over the frames of calls that are gone.
 [[gnu::noinline]] void spoil_stack() {

@@ -6,6 +6,7 @@
 #include "runtime/array/views.h"
 #include "runtime/kernel/elementwise.h"
 #include "runtime/kernel/fill.h"
+#include "tests/runtime/elements.h"
 
 #include <gtest/gtest.h>
 
@@ -21,10 +22,6 @@
 
 namespace quern {
 namespace {
-
-template <class T> std::span<T> elements(const Array& array) {
-    return {reinterpret_cast<T*>(array.address()), static_cast<std::size_t>(array.size())};
-}
 
 ElementwiseText text_of(const char* in, const char* out, const char* operation,
                         const char* name = "kernel") {

@@ -1,6 +1,7 @@
 // Orders by several keys from C++ on the CPU device, against a stable sort.
 #include "runtime/kernel/lexsort.h"
 #include "runtime/stream/stream.h"
+#include "tests/runtime/elements.h"
 
 #include <gtest/gtest.h>
 
@@ -14,18 +15,13 @@
 namespace quern {
 namespace {
 
-std::span<std::int64_t> elements(const Array& array) {
-    return {reinterpret_cast<std::int64_t*>(array.address()),
-            static_cast<std::size_t>(array.size())};
-}
-
 // Keys of int64 of which the first few stand in order, each with many that are alike.
 std::vector<Array> keys_of(std::int64_t rows, std::int64_t length, int count, int in_order) {
     std::mt19937 random(7);
     std::vector<Array> keys;
     for (int k = 0; k < count; ++k) {
         keys.push_back(Array::empty(find_device("cpu"), DType::int64, Dims{rows, length}, nullptr));
-        const auto values = elements(keys.back());
+        const auto values = elements<std::int64_t>(keys.back());
         for (std::int64_t& value : values)
             value = static_cast<std::int64_t>(random() % 9);
         if (k < in_order)
@@ -36,14 +32,15 @@ std::vector<Array> keys_of(std::int64_t rows, std::int64_t length, int count, in
 
 void expect_order(const std::vector<Array>& keys, const Array& found) {
     const auto length = static_cast<std::size_t>(found.shape()[1]);
-    for (std::size_t first = 0; first < elements(found).size(); first += length) {
+    for (std::size_t first = 0; first < elements<std::int64_t>(found).size(); first += length) {
         std::vector<std::int64_t> order(length);
         std::iota(order.begin(), order.end(), 0);
         for (const Array& key : keys)
             std::ranges::stable_sort(order, {}, [&](std::int64_t place) {
-                return elements(key)[first + static_cast<std::size_t>(place)];
+                return elements<std::int64_t>(key)[first + static_cast<std::size_t>(place)];
             });
-        EXPECT_TRUE(std::ranges::equal(order, elements(found).subspan(first, length)));
+        EXPECT_TRUE(
+            std::ranges::equal(order, elements<std::int64_t>(found).subspan(first, length)));
     }
 }
 
@@ -70,7 +67,8 @@ TEST(Lexsort, CapturedItRunsAgainOnOtherKeys) {
     const Graph graph = stream.end_capture();
     set_current_stream(cpu, nullptr);
     for (std::size_t k = 0; k < keys.size(); ++k)
-        std::ranges::copy(elements(keys[k]), elements(others[k]).begin());
+        std::ranges::copy(elements<std::int64_t>(keys[k]),
+                          elements<std::int64_t>(others[k]).begin());
     graph.launch(stream.handle());
     stream.synchronize();
     expect_order(keys, found);

@@ -1,6 +1,7 @@
 // Scans from C++ on the CPU device: captured into a graph and run again, while others use the pool.
 #include "runtime/kernel/cumulative.h"
 #include "runtime/kernel/plan_options.h"
+#include "tests/runtime/elements.h"
 
 #include <gtest/gtest.h>
 
@@ -12,11 +13,6 @@
 
 namespace quern {
 namespace {
-
-std::span<std::int64_t> elements(const Array& array) {
-    return {reinterpret_cast<std::int64_t*>(array.address()),
-            static_cast<std::size_t>(array.size())};
-}
 
 struct CapturedScan : testing::TestWithParam<bool> {
     void SetUp() override { plan_options().gpu_layout = GetParam(); }
@@ -42,19 +38,21 @@ TEST_P(CapturedScan, RunsAgainOnOtherValuesAndKeepsItsRoom) {
     std::vector<Array> others;
     for (int k = 0; k < 64; ++k) {
         others.push_back(Array::empty(cpu, DType::int64, {64 << k % 8}, stream.handle()));
-        std::ranges::fill(elements(others.back()), 77);
+        std::ranges::fill(elements<std::int64_t>(others.back()), 77);
     }
     for (const std::int64_t first : {1, 5, -3}) {
-        std::iota(elements(x).begin(), elements(x).end(), first);
-        std::ranges::fill(elements(y), 0);
+        std::iota(elements<std::int64_t>(x).begin(), elements<std::int64_t>(x).end(), first);
+        std::ranges::fill(elements<std::int64_t>(y), 0);
         graph.launch(stream.handle());
         stream.synchronize();
         std::vector<std::int64_t> expected(count);
-        std::partial_sum(elements(x).begin(), elements(x).end(), expected.begin());
-        EXPECT_TRUE(std::ranges::equal(elements(y), expected));
+        std::partial_sum(elements<std::int64_t>(x).begin(), elements<std::int64_t>(x).end(),
+                         expected.begin());
+        EXPECT_TRUE(std::ranges::equal(elements<std::int64_t>(y), expected));
     }
     for (const Array& other : others)
-        EXPECT_TRUE(std::ranges::all_of(elements(other), [](std::int64_t v) { return v == 77; }));
+        EXPECT_TRUE(std::ranges::all_of(elements<std::int64_t>(other),
+                                        [](std::int64_t v) { return v == 77; }));
     set_current_stream(cpu, nullptr);
 }
 

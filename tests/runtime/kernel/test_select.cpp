@@ -1,6 +1,7 @@
 // Selection from C++ on the CPU device, in the layouts of both kinds of device, against a sort.
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/select.h"
+#include "tests/runtime/elements.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +13,6 @@
 
 namespace quern {
 namespace {
-
-template <class T> std::span<T> elements(const Array& array) {
-    return {reinterpret_cast<T*>(array.address()), static_cast<std::size_t>(array.size())};
-}
 
 struct Selection : testing::TestWithParam<bool> {
     void SetUp() override { plan_options().gpu_layout = GetParam(); }
