@@ -21,7 +21,20 @@ template <class T> struct Ends; // exact: so far all whole numbers are numbers o
 template <> struct Ends<double> { static constexpr double exact = 0x1p53, huge = 1.7976931348623157e308; };
 template <> struct Ends<float> { static constexpr float exact = 0x1p24f, huge = 3.40282347e38f; };
 
-QUERN_SELDOM_OF_TWO(fmod, double, ::fmod(x, y)) QUERN_SELDOM_OF_TWO(fmod, float, ::fmod(x, y))
+// |a| is reduced by multiples of |b| that are b times a power of two, such that quotients are exact.
+__device__ inline double fmod_of_many(double a, double b) {
+    const double below = ::fabs(b);
+    const int least = ::ilogb(below), most = 50; // bits of a quotient
+    double left = ::fabs(a);
+    for (int apart; left >= below && (apart = ::ilogb(left) - least) >= 0;) {
+        const double step = ::scalbn(below, apart > most ? apart - most : 0), rest = ::fma(-::trunc(left / step), step, left);
+        left = rest < 0 ? rest + step : rest; // the division may have rounded up
+    }
+    return ::copysign(left, a);
+}
+template <class T> __device__ inline T fmod(T a, T b);
+QUERN_SELDOM_OF_TWO(fmod, double, fmod_of_many(x, y))
+QUERN_SELDOM_OF_TWO(fmod, float, static_cast<float>(fmod<double>(x, y))) // which is exact
 template <class T> __device__ inline T fmod(T a, T b) {
     const T above = ::fabs(a), below = ::fabs(b);
     const T whole = ::trunc(above / below), rest = ::fma(-whole, below, above); // the division may have rounded up
