@@ -59,7 +59,7 @@ template <class T> __device__ inline bool seems_disordered(const T* row, long lo
 }
 
 // The runs of [begin, end) of a row, and its values astray in the order of where they stand.
-template <class T> __device__ inline void find_runs(const T* row, long long begin, long long end, Runs& runs, SortPlace* astray) {
+template <class T> __device__ __noinline__ __attribute__((minsize)) void find_runs(const T* row, long long begin, long long end, Runs& runs, SortPlace* astray) {
     const int few = 8, worth = 32; // values astray next to each other, values that fall
     const long long most = most_astray(end - begin);
     long long found = 0;
@@ -174,7 +174,7 @@ __device__ inline bool settle_near(const SortSource<T>& from, long long begin, l
 }
 
 // Entries in the order of their values; `spare` is as long.
-template <class T> __device__ inline void sort_astray(const T* row, SortPlace* entries, SortPlace* spare, long long count) {
+template <class T> __device__ __noinline__ __attribute__((minsize)) void sort_astray(const T* row, SortPlace* entries, SortPlace* spare, long long count) {
     SortPlace *from = entries, *to = spare;
     for (long long width = 1; width < count; width *= 2) {
         for (long long first = 0; first < count; first += 2 * width) {
@@ -195,7 +195,7 @@ template <class T> __device__ inline void sort_astray(const T* row, SortPlace* e
 
 // A run [begin, end) to the same places of a target. What is astray of it comes in the order of where it stands, and in its own.
 template <class T>
-__device__ inline void mend_run(const SortSource<T>& from, long long begin, long long end, const SortPlace* holes, const SortPlace* sorted,
+__device__ __noinline__ __attribute__((minsize)) void mend_run(const SortSource<T>& from, long long begin, long long end, const SortPlace* holes, const SortPlace* sorted,
                                 long long count, const SortTarget<T>& to) {
     const T* const row = from.values;
     long long at = begin, k = begin, hole = 0, stop = begin; // [k, stop) has no hole
@@ -238,7 +238,7 @@ __device__ inline void mend_run(const SortSource<T>& from, long long begin, long
 
 // Likewise of one that falls. Equal values stay in their order.
 template <class T>
-__device__ inline void turn_run(const SortSource<T>& from, long long begin, long long end, const SortTarget<T>& to) {
+__device__ __noinline__ __attribute__((minsize)) void turn_run(const SortSource<T>& from, long long begin, long long end, const SortTarget<T>& to) {
     to.take(begin, end - begin, from, Backward{end - 1});
     for (long long k = begin; (k = stretch<Way::falls>(from.values, k, end)) < end;) { // a value that equals the one before it
         const long long first = k - 1;
@@ -282,6 +282,7 @@ __device__ inline void merge_together(const MergeSource<T>& from, Merge* merges,
         second[l] = merges[l].second;
         out[l] = to.values ? to.values + merges[l].at : unwanted[l];
     }
+    QUERN_PLAIN_LOOP
     for (int k = 0; k < steps; ++k)
 #pragma unroll
         for (int l = 0; l < lanes; ++l) {
@@ -307,7 +308,7 @@ template <class ComesFirst> __device__ inline long long piece(long long left, co
     return length;
 }
 // Goes on while what comes next are many of one run, and to the end once there is one left; false then.
-template <class T> __device__ inline bool merge_pieces(const MergeSource<T>& from, Merge& merge, const SortTarget<T>& to) {
+template <class T> __device__ __noinline__ __attribute__((minsize)) bool merge_pieces(const MergeSource<T>& from, Merge& merge, const SortTarget<T>& to) {
     const auto take = [&](long long firsts, long long seconds) {
         to.take(merge.at, firsts, {from.first, from.places}, Onward{merge.first});
         to.take(merge.at + firsts, seconds, {from.second, from.places}, Onward{merge.second});
@@ -334,7 +335,7 @@ template <class T> struct Merges {
     const SortTarget<T>& to;
     Merge merges[lanes];
 
-    __device__ inline void finish(Merge& merge) const {
+    __device__ __noinline__ __attribute__((minsize)) void finish(Merge& merge) const {
         while (merge_pieces(from, merge, to))
             merge_together<T, 1>(from, &merge, static_cast<int>(min(merge.left(), static_cast<long long>(merge_steps))), to, ByOrder<T>());
     }
@@ -366,12 +367,11 @@ template <class T> struct Merges {
         for (const Merge& merge : merges) steps = min(steps, merge.left());
         return static_cast<int>(steps);
     }
-    template <class Order> __device__ inline void run(const Order& order) {
-        for (int steps; (steps = next_steps()) > 0;)
-            if (steps == merge_steps) // a number that is known
-                merge_together<T, lanes>(from, merges, merge_steps, to, order);
-            else
-                merge_together<T, lanes>(from, merges, steps, to, order);
+    // One after the other where there are NaN, of which the quicker order knows nothing.
+    __device__ inline void run(bool has_nan) {
+        typename WithoutNan<T>::Order order;
+        for (int steps; !has_nan && (steps = next_steps()) > 0;)
+            merge_together<T, lanes>(from, merges, steps, to, order);
         for (Merge& merge : merges) finish(merge);
     }
 };
@@ -389,10 +389,7 @@ __device__ __noinline__ void merge_runs(const MergeSource<T>& from, long long fi
         at = next;
         taken = seconds;
     }
-    if (is_nan(from.first[second - 1]))
-        own.run(ByOrder<T>());
-    else
-        own.run(typename WithoutNan<T>::Order());
+    own.run(is_nan(from.first[second - 1]));
 }
 
 // Room for what passes from one merge to the next.
@@ -411,7 +408,7 @@ __device__ inline int merge_levels(long long runs) {
 // Puts runs in order, by way of rooms that lie like the row. The target may lie where the first room does, as may `astray`, which
 // may also lie in the other one, from `begin` on.
 template <class T>
-__device__ inline void sort_runs(const SortSource<T>& in, const Runs& runs, const SortPlace* astray, const SortRooms<T>& rooms, const SortTarget<T>& to) {
+__device__ __noinline__ __attribute__((minsize)) void sort_runs(const SortSource<T>& in, const Runs& runs, const SortPlace* astray, const SortRooms<T>& rooms, const SortTarget<T>& to) {
     const long long begin = runs.begin[0], end = runs.begin[runs.count], strays = runs.astray[runs.count];
     const int levels = merge_levels(runs.count);
     SortRooms<T> own = levels % 2 == 0 ? rooms : rooms.turned();

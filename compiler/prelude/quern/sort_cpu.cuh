@@ -401,6 +401,7 @@ __device__ inline void sort_row(const T* in, const SortPlace* places, T* values,
         take_standing(from, to, length, stands, 0, length);
         return;
     }
+#if QUERN_SORT_ROAD == 1 // cells are of rows that were looked at
     long long size;
     SortPlace* const astray = reinterpret_cast<SortPlace*>(aligned_counts(spare, length * static_cast<long long>(sizeof(T)), size));
     Runs runs;
@@ -413,6 +414,7 @@ __device__ inline void sort_row(const T* in, const SortPlace* places, T* values,
         to.take_places(0, length, here, Onward{0});
         return;
     }
+#endif
     if constexpr (IsCounted<T>::value)
         if (write_counted(in, values, spare, length)) return;
 #if QUERN_VECTORS

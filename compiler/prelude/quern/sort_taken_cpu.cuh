@@ -19,33 +19,40 @@ struct Backward {
     __device__ long long operator[](long long k) const { return first - k; }
 };
 
-// Rooms for values and places, or results: null is not wanted. What has places as results may have what they stand for.
+// Rooms for values and places, or results: null is not wanted. What has places as results may have what they stand for. Calls, for
+// there are many; what loops read lies in their own variables.
 template <class T> struct SortTarget {
     T* values;
     SortPlace* room;
     const long long* given;
     long long* result;
     // Values of a source to [at, at + count).
-    template <class Index> __device__ inline void take(long long at, long long count, const SortSource<T>& from, const Index& index) const {
-        if (values)
-            for (long long k = 0; k < count; ++k) values[at + k] = from.values[index[k]];
+    template <class Index> __device__ __noinline__ void take(long long at, long long count, const SortSource<T> from, const Index index) const {
+        T* const out = values;
+        const T* const in = from.values;
+        if (out)
+            for (long long k = 0; k < count; ++k) out[at + k] = in[index[k]];
         take_places(at, count, from.places, index);
     }
-    template <class Index> __device__ inline void take_places(long long at, long long count, const SortPlace* places, const Index& index) const {
+    template <class Index>
+    __device__ __noinline__ void take_places(long long at, long long count, const SortPlace* places, const Index index) const {
 #if QUERN_SORT_PAIRS
         if (places)
-            put(at, count, [&](long long k) { return places[index[k]]; });
+            put(at, count, [=](long long k) { return places[index[k]]; });
         else
-            put(at, count, [&](long long k) { return index[k]; });
+            put(at, count, [=](long long k) { return index[k]; });
 #endif
     }
-    template <class Place> __device__ inline void put(long long at, long long count, const Place& place) const {
-        if (room)
-            for (long long k = 0; k < count; ++k) room[at + k] = static_cast<SortPlace>(place(k));
-        else if (given)
-            for (long long k = 0; k < count; ++k) result[at + k] = given[static_cast<long long>(place(k))];
+    template <class Place> __device__ inline void put(long long at, long long count, const Place place) const {
+        SortPlace* const own = room;
+        const long long* const stood_for = given;
+        long long* const found = result;
+        if (own)
+            for (long long k = 0; k < count; ++k) own[at + k] = static_cast<SortPlace>(place(k));
+        else if (stood_for)
+            for (long long k = 0; k < count; ++k) found[at + k] = stood_for[static_cast<long long>(place(k))];
         else
-            for (long long k = 0; k < count; ++k) result[at + k] = static_cast<long long>(place(k));
+            for (long long k = 0; k < count; ++k) found[at + k] = static_cast<long long>(place(k));
     }
 };
 
