@@ -104,6 +104,8 @@ class Walk {
     }
 
     void segments() {
+        const Kind kind = row(result_).kind;
+        const bool is_integer = kind != Kind::floating && kind != Kind::complex;
         inputs_ =
             join("raw ", row(form_.in).name, " x, int64 length, raw int64 starts, int64 count");
         outputs_ = join(row(form_.out).name, " r");
@@ -114,11 +116,14 @@ class Walk {
             "const char* start = reinterpret_cast<const char*>(&x[line * length]); ",
             total_type(), " total = ",
             element(join("*reinterpret_cast<const ", in(), "*>(start + begin * step)")),
-            "; ptrdiff_t next = begin + 1; ", row_.reduction ? in_parts() : std::string(),
+            "; ptrdiff_t next = begin + 1; ",
+            row_.reduction && !is_integer ? in_parts() : std::string(), "if (step == sizeof(", in(),
+            ")) for (; next < end; ++next) ",
+            step(join("reinterpret_cast<const ", in(), "*>(start)[next]")),
             "for (ptrdiff_t j = next; j < end; ++j) ", step(at_step("start")), "r = ", stored());
     }
     // Of a segment whose elements lie side by side many totals at a time, none of which waits for
-    // the others.
+    // the others. Compilers do that by themselves with integers, whose order is free.
     [[nodiscard]] std::string in_parts() const {
         const std::string operand =
             join("const ", ufunc_compute_type(row_, form_.loop.types[0]), " ");
@@ -127,7 +132,7 @@ class Walk {
             return join(operand, "a = total; ", operand, "b = ", with,
                         "; total = ", row_.expression, "; ");
         };
-        return join("const int lanes = 128 / sizeof total; if (step == sizeof(", in(),
+        return join("const int lanes = 256 / sizeof total; if (step == sizeof(", in(),
                     ") && end - next >= lanes) { ", total_type(),
                     " parts[lanes]; for (int l = 0; l < lanes; ++l) parts[l] = ", element(beside),
                     "; for (next += lanes; next + lanes <= end; next += lanes) "

@@ -82,6 +82,7 @@ sort(J, kind="stable")|argsort(J, kind="stable")|lexsort((S, J))|unique(H, retur
 PLACES = """
 a[o]|a[q]|a[z]|take(a, q)|take(a, z)|put(x, q, b)|put(x, z, b)|nonzero(o)|where(o, a, b)|place(x, o, b)
 add.reduceat(a, q[::7])|add.reduceat(a, q[::1000])|maximum.reduceat(a, q[::1000])|putmask(x, o, b)
+maximum.reduceat(a, q[::30])|maximum.reduceat(a, q[::60])
 add.at(x, p, b)|add.at(x, q, b)|add.at(x, z, b)|add.at(x, k, b)
 """
 ALONE = """
