@@ -42,6 +42,9 @@ __device__ inline long long most_astray(long long length) { return length / 64 +
 __device__ inline SortPlace astray_entry(long long place, bool behind) { return static_cast<SortPlace>(2 * place + (behind ? 1 : 0)); }
 __device__ inline long long place_of(SortPlace entry) { return static_cast<long long>(entry / 2); }
 
+// A list in a room of as many bytes as there are values, at least.
+__device__ inline SortPlace* astray_room(void* room) { return reinterpret_cast<SortPlace*>(aligned(room)); }
+
 // Are there neighbours in so much disorder that no more need be looked at?
 template <class T> __device__ inline bool seems_disordered(const T* row, long long begin, long long end) {
     const int width = 32;
@@ -78,7 +81,7 @@ template <class T> __device__ __noinline__ __attribute__((minsize)) void find_ru
             continue;
         }
         long long rises = k, top = k, greatest = 0; // where what stays rose last, its end, and what is astray since then
-        k = top + 1;
+        ++k;
         while (k < end) {
             if (!sorts_before(row[k], row[top])) {
                 rises = k;
@@ -221,14 +224,8 @@ __device__ __noinline__ __attribute__((minsize)) void mend_run(const SortSource<
         if (k < stop) {
             long long low = k, step = 1; // all before `low` go first
             while (low + step < stop && first(low + step - 1)) low += step, step *= 2;
-            long long high = low + step < stop ? low + step : stop;
-            while (low < high) {
-                const long long middle = low + (high - low) / 2;
-                if (first(middle))
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
+            const decltype(first) goes_first[1] = {first};
+            bisect([](long long other) { return other; }, low, min(low + step, stop), goes_first, &low);
             copy(low);
         }
         to.take(at++, 1, from, Onward{place});
@@ -414,9 +411,7 @@ __device__ __noinline__ __attribute__((minsize)) void sort_runs(const SortSource
     SortRooms<T> own = levels % 2 == 0 ? rooms : rooms.turned();
     const bool mends = levels == 0 || !runs.all_rise();
     if (mends) {
-        long long size;
-        SortCount* const lists = aligned_counts(own.spare + begin, (end - begin) * static_cast<long long>(sizeof(T)), size);
-        SortPlace *const holes = reinterpret_cast<SortPlace*>(lists), *const sorted = holes + strays;
+        SortPlace *const holes = astray_room(own.spare + begin), *const sorted = holes + strays;
         for (long long k = 0; k < strays; ++k) holes[k] = astray[k];
         for (long long k = 0; k < strays; ++k) sorted[k] = holes[k];
         const SortTarget<T> mended = levels == 0 ? to : own.target();

@@ -402,8 +402,7 @@ __device__ inline void sort_row(const T* in, const SortPlace* places, T* values,
         return;
     }
 #if QUERN_SORT_ROAD == 1 // cells are of rows that were looked at
-    long long size;
-    SortPlace* const astray = reinterpret_cast<SortPlace*>(aligned_counts(spare, length * static_cast<long long>(sizeof(T)), size));
+    SortPlace* const astray = astray_room(spare);
     Runs runs;
     find_runs(in, 0, length, runs, astray);
     if (runs.count > 0) {

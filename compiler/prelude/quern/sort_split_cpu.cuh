@@ -115,9 +115,8 @@ struct RowLook {
         }
     }
 };
-template <class T> __device__ inline SortPlace* astray_of(unsigned char* cell_of, const Part& part, long long length) {
-    long long size;
-    return reinterpret_cast<SortPlace*>(aligned_counts(cell_of + part.row * length + part.begin, part.end - part.begin, size));
+__device__ inline SortPlace* astray_of(unsigned char* cell_of, const Part& part, long long length) {
+    return astray_room(cell_of + part.row * length + part.begin);
 }
 // Rooms that lie like a row, such that after so many merges the first of them is a target.
 template <class T> __device__ inline SortRooms<T> rooms_before(const SortRooms<T>& rows, long long at, long long merges) {
@@ -140,7 +139,7 @@ __device__ inline void sort_look(const T* in, unsigned char* cell_of, Look* look
         look.runs.be_one(part.begin, part.end, look.standing < 0);
         return;
     }
-    find_runs(from.values, part.begin, part.end, look.runs, astray_of<T>(cell_of, part, length));
+    find_runs(from.values, part.begin, part.end, look.runs, astray_of(cell_of, part, length));
     const SortRooms<T> own = rooms_before(rooms, part.row * length, levels);
     if (look.runs.count == 0) look.settled = settle_near(from, part.begin, part.end, own.values, own.here);
 }
@@ -156,7 +155,7 @@ __device__ inline void sort_part(const T* in, unsigned char* cell_of, const Look
     if (look.rises())
         own.target().take_places(part.begin, part.end - part.begin, from.places, Onward{part.begin});
     else
-        sort_runs(from, look.runs, astray_of<T>(cell_of, part, length), own, own.target());
+        sort_runs(from, look.runs, astray_of(cell_of, part, length), own, own.target());
 }
 // Two parts next to each other, or what was made of parts, `level` times before.
 template <class T>

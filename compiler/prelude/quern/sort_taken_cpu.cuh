@@ -65,11 +65,16 @@ __device__ inline void take_standing(const SortSource<T>& from, const SortTarget
         to.take(begin, end - begin, from, Backward{length - 1 - begin});
 }
 
+// From where on counts, or places, may lie in a room.
+__device__ inline char* aligned(void* room) {
+    return static_cast<char*>(room) + (0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount);
+}
 // Room for counts among so many bytes, and how many there are.
 __device__ inline SortCount* aligned_counts(void* room, long long bytes, long long& count) {
-    const long long past = static_cast<long long>((0ull - reinterpret_cast<unsigned long long>(room)) % sizeof(SortCount));
+    char* const counts = aligned(room);
+    const long long past = counts - static_cast<char*>(room);
     count = bytes > past ? (bytes - past) / static_cast<long long>(sizeof(SortCount)) : 0;
-    return reinterpret_cast<SortCount*>(static_cast<char*>(room) + past);
+    return reinterpret_cast<SortCount*>(counts);
 }
 
 } // namespace quern

@@ -32,8 +32,8 @@ template <Way way, class Fall, class T> __device__ inline bool stands(Fall& fall
 template <class T> struct FallsNow {
     __device__ bool operator()(const T& first, const T& second) const { return sorts_before(second, first); }
 };
-// The first of (begin, end) that does not stand so to the one before it; `end` where all do.
-template <Way way, class T> __device__ __noinline__ long long stretch(const T* row, long long begin, long long end) {
+// The first of (begin, end) that does not stand so to the one before it; `end` where all do. A row is a pointer, or has an index too.
+template <Way way, class T, class Row> __device__ __noinline__ long long stretch_of(const Row row, long long begin, long long end) {
     const int width = 32;
     FallsNow<T> falls;
     const auto differs = [=](long long k) {
@@ -51,6 +51,9 @@ template <Way way, class T> __device__ __noinline__ long long stretch(const T* r
     }
     while (k < end && stands<way>(falls, row[k - 1], row[k])) ++k;
     return k < end ? k : end;
+}
+template <Way way, class T> __device__ inline long long stretch(const T* row, long long begin, long long end) {
+    return stretch_of<way, T>(row, begin, end);
 }
 // How [begin, end) of a row stands already, each value to the one before it: 1 in order, -1 in the opposite one without equal
 // neighbours, as a row's first two values tell, else 0.
