@@ -122,23 +122,34 @@ class Walk {
             step(join("reinterpret_cast<const ", in(), "*>(start)[next]")),
             "for (ptrdiff_t j = next; j < end; ++j) ", step(at_step("start")), "r = ", stored());
     }
-    // Of a segment whose elements lie side by side many totals at a time, none of which waits for
-    // the others. Compilers do that by themselves with integers, whose order is free.
+    // Of a segment whose elements lie side by side one vector of totals, and four as long as that
+    // many elements are left, none of which waits for the others. Compilers do that by themselves
+    // with integers, whose order is free.
     [[nodiscard]] std::string in_parts() const {
+        const std::string beside = join("reinterpret_cast<const ", in(), "*>(start)[next + l]");
         const std::string operand =
             join("const ", ufunc_compute_type(row_, form_.loop.types[0]), " ");
-        const std::string beside = join("reinterpret_cast<const ", in(), "*>(start)[next + l]");
         const auto joined = [&](std::string_view with) {
             return join(operand, "a = total; ", operand, "b = ", with,
                         "; total = ", row_.expression, "; ");
         };
-        return join("const int lanes = 256 / sizeof total; if (step == sizeof(", in(),
-                    ") && end - next >= lanes) { ", total_type(),
-                    " parts[lanes]; for (int l = 0; l < lanes; ++l) parts[l] = ", element(beside),
-                    "; for (next += lanes; next + lanes <= end; next += lanes) "
-                    "for (int l = 0; l < lanes; ++l) { ",
-                    total_type(), "& total = parts[l]; ", step(beside),
-                    "} for (int half = lanes / 2; half > 0; half /= 2) "
+        const auto totals = [&](std::string_view name, std::string_view lanes) {
+            const std::string each = join("for (int l = 0; l < ", lanes, "; ++l) ");
+            return join(total_type(), " ", name, "[", lanes, "]; ", each, name,
+                        "[l] = ", element(beside), "; next += ", lanes, "; ");
+        };
+        const auto rest = [&](std::string_view name, std::string_view lanes) {
+            return join("for (; end - next >= ", lanes, "; next += ", lanes,
+                        ") for (int l = 0; l < ", lanes, "; ++l) { ", total_type(),
+                        "& total = ", name, "[l]; ", step(beside), "} ");
+        };
+        return join("const int lanes = 64 / sizeof total, wide = 4 * lanes; if (step == sizeof(",
+                    in(), ") && end - next >= lanes) { ", totals("parts", "lanes"),
+                    "if (end - next >= wide) { ", totals("many", "wide"), rest("many", "wide"),
+                    "for (int k = 0; k < wide; k += lanes) for (int l = 0; l < lanes; ++l) { ",
+                    total_type(), "& total = parts[l]; ", joined("many[k + l]"), "} } ",
+                    rest("parts", "lanes"),
+                    "for (int half = lanes / 2; half > 0; half /= 2) "
                     "for (int l = 0; l < half; ++l) { ",
                     total_type(), "& total = parts[l]; ", joined("parts[l + half]"), "} ",
                     joined("parts[0]"), "} ");
