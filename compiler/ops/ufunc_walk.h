@@ -9,10 +9,13 @@ enum class UfuncWalk : std::uint8_t {
     reduce,     // raw x, length[, raw mask][, initial] -> r: rows of so many elements
     accumulate, // raw x, length -> raw y: the same, every step kept
     segments,   // raw x, length, raw starts, count -> r: from a start to the next, or one element
-    update, // raw at, raw b, count, width -> raw y: y[at[k]] = op(y[at[k]], b[k]), columns apart
+    update, // raw at, raw b, count, width -> raw y: y[at[k]] = op(y[at[k]], b[k]), update_columns
+            // at a time
     update_runs, // raw at, raw order, raw b, count, width -> raw y: likewise, with `at` sorted and
                  // `order` where its elements stood before: each run of equal ones by itself
 };
+
+inline constexpr std::int64_t update_columns = 32; // no two threads write to the same cache line
 
 struct UfuncWalkForm {
     UfuncWalk walk{};

@@ -23,14 +23,15 @@ bool names_a_thread(const std::vector<std::string>& identifiers) {
     });
 }
 
-// Elements that are worth a block of their own on the CPU: fewer when the body loops or calls.
+// Elements that are worth a block of their own on the CPU: fewer when the body calls, and one that
+// loops may be worth it alone.
 std::int64_t grain_of(const ElementwiseSpec& spec) {
     const auto has = [&](std::string_view word) {
         return std::binary_search(spec.facts.identifiers.begin(), spec.facts.identifiers.end(),
                                   word);
     };
     if (has("for") || has("while") || has("do") || has("goto"))
-        return 256;
+        return 1;
     return spec.operation.find('(') != std::string::npos ? 8192 : 32768;
 }
 

@@ -191,7 +191,9 @@ void spread_over_workers(const PlanRequest& request, std::int64_t work, std::int
                          std::int64_t multiple, ElementwisePlan& plan) {
     std::int64_t blocks =
         std::clamp<std::int64_t>(ceil_div(work, grain), 1, std::int64_t{4} * request.threads);
-    plan.share = ceil_div(ceil_div(work, blocks), multiple) * multiple;
+    plan.share = ceil_div(work, blocks);
+    if (plan.share > multiple)
+        plan.share = ceil_div(plan.share, multiple) * multiple;
     plan.grid = grid_for(work, plan.share);
     plan.block = 1;
     plan.steps = work;

@@ -298,7 +298,7 @@ void ufunc_at(Ufunc ufunc, const Array& a, const Array& places, std::int64_t wid
     std::vector<Argument> args;
     std::optional<SortedWithPlaces> runs;
     ElementwiseCall each;
-    each.size = width;
+    each.size = (width + update_columns - 1) / update_columns;
     if (plan_target(a.device()) == Target::gpu) {
         form.walk = UfuncWalk::update_runs;
         runs = sort_with_places(places, {}, on_wait);

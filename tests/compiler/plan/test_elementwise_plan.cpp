@@ -250,6 +250,18 @@ TEST(ElementwisePlan, TheCpuGetsRangesOfItsWorkersShare) {
     EXPECT_GE(large.plan.share * large.plan.grid, 1 << 20);
 }
 
+TEST(ElementwisePlan, FewLongElementsAreSharedOneByOne) {
+    PlanRequest request = on_cpu();
+    request.body.grain = 1; // as of a body that loops
+    const Planned few = planned({dense({5}), dense({5}, 4, true)}, request);
+    EXPECT_EQ(few.plan.share, 1);
+    EXPECT_EQ(few.plan.grid, 5u);
+    const Planned many = planned({dense({1000}), dense({1000}, 4, true)}, request);
+    EXPECT_EQ(many.plan.share % 64, 0); // no two threads write to the same cache line
+    EXPECT_GE(many.plan.share * many.plan.grid, 1000);
+    EXPECT_GT(many.plan.grid, 4u);
+}
+
 TEST(ElementwisePlan, UnmergedAxesAreKeptWhenAsked) {
     PlanRequest request;
     request.body.keep_axes = true;

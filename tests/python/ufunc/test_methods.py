@@ -335,6 +335,22 @@ def test_at_of_many(device, plan_as, gpu_layout, places):
         np.testing.assert_array_equal(array.get(), host)
 
 
+@pytest.mark.parametrize("width", [1, 31, 32, 33, 100])
+def test_at_of_rows(device, width):
+    """Rows of one to several stretches of columns, C order and not, with a column of values for all."""
+    random = np.random.default_rng(width)
+    at = random.integers(-50, 50, 700)
+    for name, letter in (("add", "f"), ("subtract", "d"), ("maximum", "h"), ("negative", "i")):
+        for layout in (np.ascontiguousarray, np.asfortranarray):
+            host = layout(sample(name, (50, width), letter))
+            array = quern.asarray(host)
+            for shape in ((700, width), (700, 1)):
+                given = () if name == "negative" else (sample(name, shape, letter, 3),)
+                getattr(np, name).at(host, at, *given)
+                getattr(quern, name).at(array, quern.asarray(at), *map(quern.asarray, given))
+            np.testing.assert_array_equal(array.get(), host)
+
+
 def test_at_with_scalars_masks_and_views(device):
     host = np.arange(12.0)
     array = quern.asarray(host)
