@@ -173,14 +173,17 @@ class Walk {
     // Neighbouring columns belong to one thread, which makes all of their updates, in order.
     void update() {
         update_params("raw int64 at, ");
-        operation_ = join("const ptrdiff_t first = i * ", update_columns, ", last = first + ",
-                          update_columns, " < width ? first + ", update_columns,
-                          " : width; "
-                          "for (ptrdiff_t k = 0; k < count; ++k) { const ptrdiff_t place = at[k]; "
-                          "if (place >= 0) " // -1: an index out of bounds
-                          "for (ptrdiff_t column = first; column < last; ++column) { ",
-                          out(), "& target = y[place * width + column]; ",
-                          update_step("values[k * width + column]"), "} }");
+        const auto each = [&](std::string_view columns) {
+            return join("for (ptrdiff_t k = 0; k < count; ++k) { const ptrdiff_t place = at[k]; "
+                        "if (place >= 0) ", // -1: an index out of bounds
+                        columns, "{ ", out(), "& target = y[place * width + column]; ",
+                        update_step("values[k * width + column]"), "} } ");
+        };
+        operation_ =
+            join("const ptrdiff_t first = i * ", update_columns, ", last = first + ",
+                 update_columns, " < width ? first + ", update_columns,
+                 " : width; if (width == 1) { const ptrdiff_t column = 0; ", each(""), "} else ",
+                 each("for (ptrdiff_t column = first; column < last; ++column) "));
     }
 
     // A place belongs to the thread of its first update, which makes all of them, in order: no two

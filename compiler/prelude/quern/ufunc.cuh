@@ -34,15 +34,31 @@ template <class T> struct Floored;
 QUERN_FLOORED(signed char, float) QUERN_FLOORED(unsigned char, float) QUERN_FLOORED(short, float) QUERN_FLOORED(unsigned short, float)
 QUERN_FLOORED(int, double) QUERN_FLOORED(unsigned int, double)
 #undef QUERN_FLOORED
+// Between integers of 8 bytes and doubles: AVX-512 converts, and with AVX2 the halves of an integer are last bits of doubles.
+// To an integer what is halfway between two may become either, and so may what is less than 1 from one.
+extern "C" __device__ int __quern_vector_bytes(); // of the CPU; known before anything is optimised
+template <bool is_signed> __device__ inline double double_of(unsigned long long x) {
+    if (__quern_vector_bytes() == 64) return is_signed ? static_cast<double>(static_cast<long long>(x)) : static_cast<double>(x);
+    const unsigned long long sign = is_signed ? 0x80000000ull : 0;
+    const double high = __longlong_as_double(static_cast<long long>((x >> 32 ^ sign) | 0x4530000000000000ull)); // 2^84 and more
+    const double low = __longlong_as_double(static_cast<long long>((x & 0xffffffffull) | 0x4330000000000000ull)); // 2^52 and more
+    return (high - (is_signed ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52)) + low;
+}
+template <bool is_signed> __device__ inline unsigned long long integer_of(double x) {
+    typedef unsigned long long U; // wraps
+    if (__quern_vector_bytes() == 64) return is_signed ? static_cast<U>(static_cast<long long>(x)) : static_cast<U>(x);
+    const near::Whole<double> high(x * 0x1p-32), low(::fma(high.value, -0x1p32, x));
+    return (static_cast<U>(high.integer) << 32) + static_cast<U>(low.integer);
+}
 // Of 8 bytes a first quotient lacks less than 2^13, and one of what that leaves, the nearest, less than 1.
 template <> struct Floored<long long> {
     long long quotient, rest;
     __device__ Floored(long long a, long long b) {
         typedef unsigned long long U; // wraps
-        const double inverse = 1.0 / static_cast<double>(b), last = 9223372036854774784.0;
-        const double ratio = static_cast<double>(a) * inverse, high = ratio < last ? ratio : last;
-        const U first = static_cast<U>(static_cast<long long>(high > -last ? high : -last)), left = static_cast<U>(a) - first * static_cast<U>(b);
-        const U second = static_cast<U>(near::Whole<double>(static_cast<double>(static_cast<long long>(left)) * inverse).integer);
+        const double inverse = 1.0 / double_of<true>(b), last = 9223372036854774784.0;
+        const double ratio = double_of<true>(a) * inverse, high = ratio < last ? ratio : last;
+        const U first = integer_of<true>(high > -last ? high : -last), left = static_cast<U>(a) - first * static_cast<U>(b);
+        const U second = static_cast<U>(near::Whole<double>(double_of<true>(left) * inverse).integer);
         const long long over = static_cast<long long>(left - second * static_cast<U>(b)), found = static_cast<long long>(first + second);
         const bool past = (over != 0) & ((over ^ b) < 0);
         quotient = past ? found - 1 : found;
@@ -55,9 +71,10 @@ template <> struct Floored<unsigned long long> {
         typedef unsigned long long U;
         const bool large = b >> 63; // then the quotient is 0 or 1
         const U by = large ? 1 : b;
-        const double inverse = 1.0 / static_cast<double>(by), last = 18446744073709549568.0, ratio = ::fma(static_cast<double>(a), inverse, 0.5);
-        const U first = static_cast<U>(ratio < last ? ratio : last), left = a - first * by;
-        const U second = static_cast<U>(near::Whole<double>(static_cast<double>(static_cast<long long>(left)) * inverse).integer);
+        const double inverse = 1.0 / double_of<false>(by), last = 18446744073709549568.0;
+        const double ratio = ::fma(double_of<false>(a), inverse, 0.5);
+        const U first = integer_of<false>(ratio < last ? ratio : last), left = a - first * by;
+        const U second = static_cast<U>(near::Whole<double>(double_of<true>(left) * inverse).integer);
         const bool past = static_cast<long long>(left - second * by) < 0;
         quotient = large ? U(a >= b) : first + second - past;
         rest = a - quotient * b;
