@@ -34,51 +34,49 @@ template <class T> struct Floored;
 QUERN_FLOORED(signed char, float) QUERN_FLOORED(unsigned char, float) QUERN_FLOORED(short, float) QUERN_FLOORED(unsigned short, float)
 QUERN_FLOORED(int, double) QUERN_FLOORED(unsigned int, double)
 #undef QUERN_FLOORED
-// Between integers of 8 bytes and doubles: AVX-512 converts, and with AVX2 the halves of an integer are last bits of doubles.
-// To an integer what is halfway between two may become either, and so may what is less than 1 from one.
-extern "C" __device__ int __quern_vector_bytes(); // of the CPU; known before anything is optimised
-template <bool is_signed> __device__ inline double double_of(unsigned long long x) {
-    if (__quern_vector_bytes() == 64) return is_signed ? static_cast<double>(static_cast<long long>(x)) : static_cast<double>(x);
-    const unsigned long long sign = is_signed ? 0x80000000ull : 0;
-    const double high = __longlong_as_double(static_cast<long long>((x >> 32 ^ sign) | 0x4530000000000000ull)); // 2^84 and more
-    const double low = __longlong_as_double(static_cast<long long>((x & 0xffffffffull) | 0x4330000000000000ull)); // 2^52 and more
-    return (high - (is_signed ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52)) + low;
-}
-template <bool is_signed> __device__ inline unsigned long long integer_of(double x) {
-    typedef unsigned long long U; // wraps
-    if (__quern_vector_bytes() == 64) return is_signed ? static_cast<U>(static_cast<long long>(x)) : static_cast<U>(x);
-    const near::Whole<double> high(x * 0x1p-32), low(::fma(high.value, -0x1p32, x));
-    return (static_cast<U>(high.integer) << 32) + static_cast<U>(low.integer);
-}
-// Of 8 bytes a first quotient lacks less than 2^13, and one of what that leaves, the nearest, less than 1.
-template <> struct Floored<long long> {
-    long long quotient, rest;
-    __device__ Floored(long long a, long long b) {
-        typedef unsigned long long U; // wraps
-        const double inverse = 1.0 / double_of<true>(b), last = 9223372036854774784.0;
-        const double ratio = double_of<true>(a) * inverse, high = ratio < last ? ratio : last;
-        const U first = integer_of<true>(high > -last ? high : -last), left = static_cast<U>(a) - first * static_cast<U>(b);
-        const U second = static_cast<U>(near::Whole<double>(double_of<true>(left) * inverse).integer);
-        const long long over = static_cast<long long>(left - second * static_cast<U>(b)), found = static_cast<long long>(first + second);
-        const bool past = (over != 0) & ((over ^ b) < 0);
-        quotient = past ? found - 1 : found;
-        rest = past ? over + b : over;
+// Of 8 bytes, of which AVX2 has no conversions: halves of an integer are last bits of doubles.
+struct Halves { // of a * 2^32, and of 1.5 * 2^52 + a, as doubles, whose last bits are integers that wrap
+    static constexpr double shift = 0x1.8p52;
+    typedef near::Bits<double> B;
+    typedef unsigned long long U;
+    static __device__ U last(double moved) { return static_cast<U>(B::of(moved)) - static_cast<U>(B::of(shift)); }
+    static __device__ double small(U a) { return B::value(static_cast<long long>(a + static_cast<U>(B::of(shift)))) - shift; } // from -2^51 to 2^51
+    template <class T> static __device__ double high(T a) { // floor(a / 2^32)
+        const U sign = T(-1) < T(0) ? 0x80000000u : 0, ones = 0x4330000000000000ull;
+        return B::value(static_cast<long long>((static_cast<U>(a) >> 32 ^ sign) | ones)) - (0x1p52 + static_cast<double>(sign));
     }
 };
-template <> struct Floored<unsigned long long> {
-    unsigned long long quotient, rest;
-    __device__ Floored(unsigned long long a, unsigned long long b) {
+// By a divisor beyond 2^50: the quotient has few bits, which those of the halves that are above tell but for 1.
+template <class T> __device__ inline T quotient_of_large(T a, T b) {
+    typedef unsigned long long U;
+    const U nearest = static_cast<U>(near::Whole<double>(Halves::high(a) / Halves::high(b)).integer);
+    const long long left = static_cast<long long>(static_cast<U>(a) - nearest * static_cast<U>(b));
+    if (T(-1) < T(0)) return static_cast<T>(nearest - U((left != 0) & ((left ^ static_cast<long long>(b)) < 0)));
+    return static_cast<T>(U(b) >> 63 ? U(a >= b) : nearest - U(left < 0));
+}
+QUERN_SELDOM_OF_ANY(quotient, (T usual, T x, T y, bool wanted), (usual, x, y, wanted), quotient_of_large<T>(x, y))
+// What the upper half of a gives, in halves, leaves less than 2^51, and a quotient of that, the nearest, less than 1.
+template <class T> struct FlooredLong {
+    T quotient, rest;
+    __device__ FlooredLong(T a, T b) {
         typedef unsigned long long U;
-        const bool large = b >> 63; // then the quotient is 0 or 1
-        const U by = large ? 1 : b;
-        const double inverse = 1.0 / double_of<false>(by), last = 18446744073709549568.0;
-        const double ratio = ::fma(double_of<false>(a), inverse, 0.5);
-        const U first = integer_of<false>(ratio < last ? ratio : last), left = a - first * by;
-        const U second = static_cast<U>(near::Whole<double>(double_of<true>(left) * inverse).integer);
-        const bool past = static_cast<long long>(left - second * by) < 0;
-        quotient = large ? U(a >= b) : first + second - past;
-        rest = a - quotient * b;
+        const U limit = U(1) << 50, apart = T(-1) < T(0) ? static_cast<U>(b) + limit : static_cast<U>(b);
+        const bool large = apart > (T(-1) < T(0) ? 2 * limit : limit);
+        const double by = Halves::small(static_cast<U>(b)), inverse = 1.0 / by, high = Halves::high(a);
+        const double upper = ::fma(high, inverse, Halves::shift), rest_of_upper = ::fma(high, inverse, -(upper - Halves::shift));
+        const U first = (Halves::last(upper) << 32) + Halves::last(::fma(rest_of_upper, 0x1p32, Halves::shift));
+        const double left = Halves::small(static_cast<U>(a) - first * static_cast<U>(b)), lower = ::fma(left, inverse, Halves::shift);
+        const double over = ::fma(-(lower - Halves::shift), by, left);
+        const bool past = T(-1) < T(0) ? over * by < 0.0 : over < 0.0;
+        quotient = seldom_quotient(static_cast<T>(first + Halves::last(lower) - U(past)), a, b, large);
+        rest = static_cast<T>(static_cast<U>(a) - static_cast<U>(quotient) * static_cast<U>(b));
     }
+};
+template <> struct Floored<long long> : FlooredLong<long long> {
+    using FlooredLong<long long>::FlooredLong;
+};
+template <> struct Floored<unsigned long long> : FlooredLong<unsigned long long> {
+    using FlooredLong<unsigned long long>::FlooredLong;
 };
 template <class T> struct Division {
     static __device__ T floored(T a, T b) { return b == T(0) ? T(0) : Floored<T>(a, b == T(0) ? T(1) : b).quotient; }
