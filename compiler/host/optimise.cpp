@@ -1,6 +1,7 @@
 // LLVM's own pipeline at O2, with glibc's vector mathematics known to the vectoriser, and the
 // object at its end.
 #include "compiler/host/ahead.h"
+#include "compiler/host/invariant.h"
 #include "compiler/host/own_atomics.h"
 #include "compiler/host/passes.h"
 #include "compiler/host/seldom.h"
@@ -356,8 +357,11 @@ void optimise(Program& program, llvm::TargetMachine& machine, const Cpu& cpu) {
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = !quick;
     llvm::PassBuilder builder(&machine, tuning, std::nullopt, &before_passes);
+    builder.registerPeepholeEPCallback(
+        [](llvm::FunctionPassManager& passes, auto&&...) { passes.addPass(TellInvariant(false)); });
     builder.registerVectorizerStartEPCallback(
         [=](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+            passes.addPass(TellInvariant(true));
             if (!quick) { // there are vectors
                 passes.addPass(ReleaseToUnroll());
                 passes.addPass(CutAtWraps());

@@ -8,6 +8,7 @@
 #ifdef __QUERN_HOST__
 #include "quern/near_logs_cpu.cuh"
 #include "quern/near_roots_cpu.cuh"
+#include "quern/whole_division_cpu.cuh"
 #else
 #include "quern/near_logs_gpu.cuh"
 #include "quern/near_sums_gpu.cuh"
@@ -18,69 +19,16 @@ namespace ufunc {
 
 // Division of integers: 0 by 0.
 #ifdef __QUERN_HOST__
-// a = quotient * b + rest, floored; b is not 0. By the inverse of b, of which there is one for all elements where they have one
-// divisor. In floats of so many more digits half a unit more keeps what is whole from being rounded below it, and is less than
-// what any other quotient lacks.
-template <class T> struct Floored;
-#define QUERN_FLOORED(T, F)                                                                                                \
-    template <> struct Floored<T> {                                                                                        \
-        T quotient, rest;                                                                                                  \
-        __device__ Floored(T a, T b) {                                                                                     \
-            const F inverse = F(1) / static_cast<F>(b), ratio = ::fma(static_cast<F>(a), inverse, F(0.5) * ::fabs(inverse)); \
-            quotient = static_cast<T>(near::Whole<F>(::floor(ratio)).integer);                                              \
-            rest = static_cast<T>(a - quotient * b);                                                                       \
-        }                                                                                                                  \
-    };
-QUERN_FLOORED(signed char, float) QUERN_FLOORED(unsigned char, float) QUERN_FLOORED(short, float) QUERN_FLOORED(unsigned short, float)
-QUERN_FLOORED(int, double) QUERN_FLOORED(unsigned int, double)
-#undef QUERN_FLOORED
-// Of 8 bytes, of which AVX2 has no conversions: halves of an integer are last bits of doubles.
-struct Halves { // of a * 2^32, and of 1.5 * 2^52 + a, as doubles, whose last bits are integers that wrap
-    static constexpr double shift = 0x1.8p52;
-    typedef near::Bits<double> B;
-    typedef unsigned long long U;
-    static __device__ U last(double moved) { return static_cast<U>(B::of(moved)) - static_cast<U>(B::of(shift)); }
-    static __device__ double small(U a) { return B::value(static_cast<long long>(a + static_cast<U>(B::of(shift)))) - shift; } // from -2^51 to 2^51
-    template <class T> static __device__ double high(T a) { // floor(a / 2^32)
-        const U sign = T(-1) < T(0) ? 0x80000000u : 0, ones = 0x4330000000000000ull;
-        return B::value(static_cast<long long>((static_cast<U>(a) >> 32 ^ sign) | ones)) - (0x1p52 + static_cast<double>(sign));
+using whole::Floored;
+template <class T> struct Division { // in full before it is asked whether b is 0, so that what b needs leaves the loop
+    static __device__ T floored(T a, T b) {
+        const Floored<T> found(a, b == T(0) ? T(1) : b);
+        return b == T(0) ? T(0) : found.quotient;
     }
-};
-// By a divisor beyond 2^50: the quotient has few bits, which those of the halves that are above tell but for 1.
-template <class T> __device__ inline T quotient_of_large(T a, T b) {
-    typedef unsigned long long U;
-    const U nearest = static_cast<U>(near::Whole<double>(Halves::high(a) / Halves::high(b)).integer);
-    const long long left = static_cast<long long>(static_cast<U>(a) - nearest * static_cast<U>(b));
-    if (T(-1) < T(0)) return static_cast<T>(nearest - U((left != 0) & ((left ^ static_cast<long long>(b)) < 0)));
-    return static_cast<T>(U(b) >> 63 ? U(a >= b) : nearest - U(left < 0));
-}
-QUERN_SELDOM_OF_ANY(quotient, (T usual, T x, T y, bool wanted), (usual, x, y, wanted), quotient_of_large<T>(x, y))
-// What the upper half of a gives, in halves, leaves less than 2^51, and a quotient of that, the nearest, less than 1.
-template <class T> struct FlooredLong {
-    T quotient, rest;
-    __device__ FlooredLong(T a, T b) {
-        typedef unsigned long long U;
-        const U limit = U(1) << 50, apart = T(-1) < T(0) ? static_cast<U>(b) + limit : static_cast<U>(b);
-        const bool large = apart > (T(-1) < T(0) ? 2 * limit : limit);
-        const double by = Halves::small(static_cast<U>(b)), inverse = 1.0 / by, high = Halves::high(a);
-        const double upper = ::fma(high, inverse, Halves::shift), rest_of_upper = ::fma(high, inverse, -(upper - Halves::shift));
-        const U first = (Halves::last(upper) << 32) + Halves::last(::fma(rest_of_upper, 0x1p32, Halves::shift));
-        const double left = Halves::small(static_cast<U>(a) - first * static_cast<U>(b)), lower = ::fma(left, inverse, Halves::shift);
-        const double over = ::fma(-(lower - Halves::shift), by, left);
-        const bool past = T(-1) < T(0) ? over * by < 0.0 : over < 0.0;
-        quotient = seldom_quotient(static_cast<T>(first + Halves::last(lower) - U(past)), a, b, large);
-        rest = static_cast<T>(static_cast<U>(a) - static_cast<U>(quotient) * static_cast<U>(b));
+    static __device__ T remainder(T a, T b) {
+        const Floored<T> found(a, b == T(0) ? T(1) : b);
+        return b == T(0) ? T(0) : found.rest;
     }
-};
-template <> struct Floored<long long> : FlooredLong<long long> {
-    using FlooredLong<long long>::FlooredLong;
-};
-template <> struct Floored<unsigned long long> : FlooredLong<unsigned long long> {
-    using FlooredLong<unsigned long long>::FlooredLong;
-};
-template <class T> struct Division {
-    static __device__ T floored(T a, T b) { return b == T(0) ? T(0) : Floored<T>(a, b == T(0) ? T(1) : b).quotient; }
-    static __device__ T remainder(T a, T b) { return b == T(0) ? T(0) : Floored<T>(a, b == T(0) ? T(1) : b).rest; }
     static __device__ T left(T a, T b) { // with the sign of a
         const T rest = remainder(a, b);
         const bool other = Integer<T>::is_signed & (rest != T(0)) & (((a ^ b) >> (8 * sizeof(T) - 1)) != 0);

@@ -75,8 +75,10 @@ def test_quotients_of_any_integers(device, letter):
         if letter in "bB":
             every = np.arange(256).astype(letter)
             a, b = np.repeat(every, 256), np.tile(every, 256)
-        for divisors in (b, *b[:: COUNT // 20]):
-            ours = quern.asarray(a), quern.asarray(divisors)
+        least = np.iinfo(letter).min
+        one = (*b[:: COUNT // 20], *(a.dtype.type(n) for n in (1, 2, 3, 7, 2**6, least, np.iinfo(letter).max)))
+        for divisors in (b, *one, *(n.item() for n in one)):
+            ours = quern.asarray(a), divisors if isinstance(divisors, int) else quern.asarray(divisors)
             for name in ("floor_divide", "remainder", "fmod"):
                 found = getattr(quern, name)(*ours).get()
                 np.testing.assert_array_equal(found, getattr(np, name)(a, divisors), err_msg=name)
