@@ -3,11 +3,12 @@ line of JSON for each function: its dtype of the worst ratio, the other ratios b
 above the limit.
 
 `python -m tests.bench.array_cpu sort unique` runs the functions whose names begin so; with QUERN_NUM_THREADS=1 and
-OPENBLAS_NUM_THREADS=1 on one thread.
+OPENBLAS_NUM_THREADS=1 on one thread. QUERN_BENCH_DTYPES=uint8,int16,float16 has others than the usual six.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
@@ -23,7 +24,8 @@ from tests.bench.reductions_cpu import two_times
 SECTION = "array-cpu"
 LIMIT = 1.2
 SIZE, SIDE = 10**6, 1000
-DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex64")
+USUAL = "float32,float64,int32,int64,bool,complex64"
+DTYPES = os.environ.get("QUERN_BENCH_DTYPES", USUAL).split(",")
 
 # Expressions of `np` over arrays of one dtype: `a`, `b` with values in (0, 1) or 1..100, `M` the same as a matrix,
 # `x`, `N` to be written to, `S` rising, `F` falling, `A` of values all alike, `v`, `w` rows of a matrix, `R` copies of
@@ -98,7 +100,11 @@ BLAS_SPINS = 0.2  # seconds that OpenBLAS's threads take a core after their work
 ONLY_INTEGERS = {"gcd", "lcm", "left_shift", "right_shift"}
 
 
-def expressions() -> Iterator[tuple[str, tuple[str, ...]]]:
+def of_kinds(kinds: str) -> list[str]:
+    return [dtype for dtype in DTYPES if np.dtype(dtype).kind in kinds]
+
+
+def expressions() -> Iterator[tuple[str, list[str]]]:
     """Expressions with the dtypes that they are timed on."""
     import quern
 
@@ -109,20 +115,20 @@ def expressions() -> Iterator[tuple[str, tuple[str, ...]]]:
         if not isinstance(getattr(quern, name, None), quern.ufunc):
             continue
         arguments = ", ".join("ab"[: function.nin])
-        yield f"{name}({arguments})", DTYPES[2:4] if name in ONLY_INTEGERS else DTYPES
-    numbers = (*DTYPES[:4], DTYPES[5])
+        yield f"{name}({arguments})", of_kinds("iu") if name in ONLY_INTEGERS else DTYPES
+    numbers, reals = of_kinds("iufc"), of_kinds("iuf")
     for text, dtypes in (
         (EVERY, DTYPES),
         (PRODUCTS, numbers),
         (NUMBERS, numbers),
-        (REALS, DTYPES[:4]),
-        (ORDERED, DTYPES[:4]),
+        (REALS, reals),
+        (ORDERED, reals),
         (PLACES, numbers),
     ):
         for line in text.split("\n"):
             yield from ((expression, dtypes) for expression in line.split("|") if expression)
     for line in ALONE.split("\n"):
-        yield from ((expression, ("float64",)) for expression in line.split("|") if expression)
+        yield from ((expression, ["float64"]) for expression in line.split("|") if expression)
 
 
 def values(dtype: str) -> dict[str, Any]:
@@ -131,7 +137,7 @@ def values(dtype: str) -> dict[str, Any]:
     kind = np.dtype(dtype)
 
     def some(count: int) -> np.ndarray:
-        if kind.kind in "bi":
+        if kind.kind in "biu":
             return random.integers(
                 0 if kind.kind == "b" else 1, 2 if kind.kind == "b" else 100, count
             ).astype(kind)
@@ -213,7 +219,7 @@ def rows(parts: list[str]) -> Iterator[Row]:
     """A row for each expression whose text begins with one of `parts`; all of them where there is none."""
     import quern
 
-    theirs: dict[str, dict[str, Any]] = {dtype: values(dtype) for dtype in DTYPES}
+    theirs: dict[str, dict[str, Any]] = {dtype: values(dtype) for dtype in {*DTYPES, "float64"}}
     ours = {
         dtype: {
             name: quern.array(x) if isinstance(x, np.ndarray) else x for name, x in names.items()
