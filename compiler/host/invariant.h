@@ -8,7 +8,7 @@ namespace quern::host {
 // Told as soon as inlining has brought the loop there, so that loops see no branch; `last` answers
 // what is left over, with false.
 struct TellInvariant : llvm::PassInfoMixin<TellInvariant> {
-    bool last = false;
+    bool last;
     explicit TellInvariant(bool is_last) : last(is_last) {}
     static bool isRequired() { return true; } // there is no such function
     llvm::PreservedAnalyses run(llvm::Function& function,

@@ -15,7 +15,7 @@ template <class T, class F> __device__ inline T quotient_of_short(T a, T b) {
     return static_cast<T>(near::Whole<F>(::floor(ratio)).integer);
 }
 // Of 8 bytes, of which AVX2 has no conversions: halves of an integer are last bits of doubles.
-struct Halves { // of a * 2^32, and of 1.5 * 2^52 + a, as doubles, whose last bits are integers that wrap
+struct Halves { // small integers are the last bits of shift + a; they wrap
     static constexpr double shift = 0x1.8p52;
     typedef near::Bits<double> B;
     typedef unsigned long long U;
@@ -50,7 +50,9 @@ template <class T> __device__ inline T quotient_of_long(T a, T b) {
 }
 // By the same divisor for many numbers: a product with 2^64 / by, rounded up, which for some takes a bit more than there are
 // (T. Granlund, P. Montgomery, Division by invariant integers using multiplication, 1994).
-template <class U> struct Inverse {
+template <class U> struct Inverse;
+template <> struct Inverse<unsigned long long> {
+    typedef unsigned long long U;
     U times;
     int first, second;
     __device__ explicit Inverse(U by) {
@@ -63,7 +65,7 @@ template <class U> struct Inverse {
     __device__ U quotient(U n) const {
         const U ones = 0xffffffff, low = n & ones, high = n >> 32, by_low = times & ones, by_high = times >> 32;
         const U upper = high * by_low + (low * by_low >> 32), lower = low * by_high + (upper & ones);
-        const U product = high * by_high + (upper >> 32) + (lower >> 32); // n * times / 2^64
+        const U product = high * by_high + (upper >> 32) + (lower >> 32); // n * times / 2^64; __umul64hi is no vector's
         return (product + ((n - product) >> first)) >> second;
     }
 };
