@@ -1,3 +1,4 @@
+// Answers the hook; see invariant.h.
 #include "compiler/host/invariant.h"
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Constants.h>
