@@ -274,6 +274,7 @@ template <class T, int lanes, class Order>
 __device__ inline void merge_together(const MergeSource<T>& from, Merge* merges, int steps, const SortTarget<T>& to, const Order& comes_first) {
     T unwanted[lanes][merge_steps], *out[lanes];
     long long taken[lanes][merge_steps], first[lanes], second[lanes];
+    const T *const firsts = from.first, *const seconds = from.second; // what a loop reads is its own
     for (int l = 0; l < lanes; ++l) {
         first[l] = merges[l].first;
         second[l] = merges[l].second;
@@ -283,7 +284,7 @@ __device__ inline void merge_together(const MergeSource<T>& from, Merge* merges,
     for (int k = 0; k < steps; ++k)
 #pragma unroll
         for (int l = 0; l < lanes; ++l) {
-            const T one = from.first[first[l]], other = from.second[second[l]];
+            const T one = firsts[first[l]], other = seconds[second[l]];
             const bool takes = comes_first(other, one);
             out[l][k] = takes ? other : one;
 #if QUERN_SORT_PAIRS
@@ -325,9 +326,9 @@ template <class T> __device__ __noinline__ __attribute__((minsize)) bool merge_p
     take(merge.first_end - merge.first, merge.second_end - merge.second);
     return false;
 }
-// Some merges at once: one that has come to its end takes over a half of the longest other one.
+// Some merges at once, as many as there are registers for: one that has come to its end takes over a half of the longest other one.
 template <class T> struct Merges {
-    static const int lanes = sizeof(T) > 4 ? 6 : 4, few = 4, worth_it = 256;
+    static const int lanes = 4, few = 4, worth_it = 256;
     const MergeSource<T>& from;
     const SortTarget<T>& to;
     Merge merges[lanes];
