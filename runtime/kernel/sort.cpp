@@ -88,23 +88,48 @@ class Sort {
     }
 
     // What passes before the last write, in turn; where the values are wanted every other one
-    // writes there.
+    // writes there. So do merges, which need `all`.
     struct Between {
         const Array *spare = nullptr, *second = nullptr, *here = nullptr, *there = nullptr;
     };
-    Between make_between() {
+    Between make_between(bool all) {
         Between made;
         made.second = values_;
-        if (plan_.passes > 1) {
+        if (plan_.passes > 1 || all) {
             made.spare = room_for_values();
             made.here = room_for_places();
         }
-        if (plan_.passes > 2) {
+        if (plan_.passes > 2 || all) {
             made.there = room_for_places();
             if (values_ == nullptr)
                 made.second = room_for_values();
         }
         return made;
+    }
+
+    // What is seen of the parts of rows first, in as much room for each; then those that are made
+    // of few runs are sorted by themselves, and merged.
+    static constexpr std::int64_t look_bytes = 512;
+    void look(const Array* astray, const Array& looks, const Between& between, bool merges) {
+        const std::int64_t levels = std::bit_width(static_cast<std::uint64_t>(plan_.splits - 1));
+        const auto look_or_sort = [&](const char* kernel) {
+            run(kernel,
+                {Argument::of(rows_), array_or_null(astray), Argument::of(looks),
+                 array_or_null(between.second), array_or_null(between.spare),
+                 array_or_null(between.here), array_or_null(between.there), number(length()),
+                 number(plan_.splits), number(plan_.tile), number(levels)});
+        };
+        look_or_sort("quern_sort_look");
+        if (!merges)
+            return;
+        look_or_sort("quern_sort_part");
+        for (std::int64_t level = 0; level < levels; ++level)
+            run("quern_sort_merge",
+                {Argument::of(rows_), Argument::of(looks), array_or_null(between.second),
+                 number(values_ != nullptr), array_or_null(between.spare),
+                 array_or_null(between.here), array_or_null(between.there), array_or_null(given_),
+                 array_or_null(places_), number(length()), number(plan_.splits), number(plan_.tile),
+                 number(level), number(levels)});
     }
 
     void whole_rows_of_threads() {
@@ -128,39 +153,20 @@ class Sort {
                                  number(length()), number(plan_.rows_per_block)}});
     }
 
-    // Parts of a row are dealt out into cells, and cells sorted, each like a row; but parts that
-    // are made of few runs are sorted by themselves and then merged.
+    // Parts of a row are dealt out into cells, and cells sorted, each like a row.
     void dealt_rows() {
         constexpr std::int64_t splitters_bytes =
-            65 * 16;                             // 64 keys, of the widest type, and a range
-        constexpr std::int64_t look_bytes = 512; // how a part stands, and its runs
-        const std::int64_t cells = plan_.cells, entries = cells * plan_.splits,
-                           levels = std::bit_width(static_cast<std::uint64_t>(plan_.splits - 1));
+            65 * 16; // 64 keys, of the widest type, and a range
+        const std::int64_t cells = plan_.cells, entries = cells * plan_.splits;
         const Array &splitters = *room(DType::uint8, count() * splitters_bytes),
                     &cell_of = *room(DType::uint8, rows_.size()),
                     &looks = *room(DType::uint8, count() * plan_.splits * look_bytes),
                     &counts =
                         *room(plan_.layout.wide ? DType::uint64 : DType::uint32, count() * entries),
-                    &dealt = *room_for_values(), &spare = *room_for_values();
-        const Array* const values = values_ != nullptr ? values_ : room_for_values();
-        const Array *places = nullptr, *here = nullptr, *there = nullptr;
-        if (places_ != nullptr) {
-            places = room_for_places();
-            here = room_for_places();
-            there = room_for_places();
-        }
-        for (const char* const kernel : {"quern_sort_look", "quern_sort_part"})
-            run(kernel, {Argument::of(rows_), Argument::of(cell_of), Argument::of(looks),
-                         array_or_null(values), Argument::of(spare), array_or_null(here),
-                         array_or_null(there), number(length()), number(plan_.splits),
-                         number(plan_.tile), number(levels)});
-        for (std::int64_t level = 0; level < levels; ++level)
-            run("quern_sort_merge",
-                {Argument::of(rows_), Argument::of(looks), array_or_null(values),
-                 number(values_ != nullptr), Argument::of(spare), array_or_null(here),
-                 array_or_null(there), array_or_null(given_), array_or_null(places_),
-                 number(length()), number(plan_.splits), number(plan_.tile), number(level),
-                 number(levels)});
+                    &dealt = *room_for_values();
+        const Array* const places = room_for_places();
+        const Between between = make_between(true);
+        look(&cell_of, looks, between, true);
         run("quern_sort_splitters",
             {Argument::of(rows_), Argument::of(cell_of), Argument::of(looks),
              Argument::of(splitters), number(length()), number(plan_.splits), number(cells)},
@@ -176,20 +182,20 @@ class Sort {
              number(plan_.splits), number(plan_.tile), number(cells)});
         run("quern_sort_cells",
             {Argument::of(rows_), Argument::of(dealt), Argument::of(cell_of), Argument::of(looks),
-             Argument::of(splitters), array_or_null(places), array_or_null(values),
-             number(values_ != nullptr), Argument::of(spare), array_or_null(here),
-             array_or_null(there), array_or_null(given_), array_or_null(places_),
+             Argument::of(splitters), array_or_null(places), array_or_null(between.second),
+             number(values_ != nullptr), array_or_null(between.spare), array_or_null(between.here),
+             array_or_null(between.there), array_or_null(given_), array_or_null(places_),
              Argument::of(counts), number(length()), number(plan_.splits), number(cells)},
             static_cast<std::uint32_t>(count() * cells));
     }
     void split_rows() {
         const Array& counts = *room(plan_.layout.wide ? DType::uint64 : DType::uint32,
                                     (count() * plan_.splits) << sort_digit_bits);
-        constexpr std::int64_t look_bytes = 32; // a key of the widest type, and how a part stands
         const Array& looks = *room(DType::uint8, count() * plan_.splits * look_bytes);
-        const Between between = make_between();
-        run("quern_sort_look", {Argument::of(rows_), Argument::of(looks), number(length()),
-                                number(plan_.splits), number(plan_.tile)});
+        const bool merges = places_ != nullptr;
+        const Between between = make_between(merges);
+        const Array* const astray = merges ? room(DType::uint8, rows_.size()) : nullptr;
+        look(astray, looks, between, merges);
         for (int k = 0; k < plan_.passes; ++k) {
             run("quern_sort_count",
                 {Argument::of(rows_), array_or_null(between.spare), array_or_null(between.second),
@@ -239,7 +245,7 @@ class Sort {
         run("quern_sort_live",
             {Argument::of(totals), number(length()), number(plan_.passes), Argument::of(live)},
             static_cast<std::uint32_t>(count()));
-        const Between between = make_between();
+        const Between between = make_between(false);
         for (int k = 0; k < plan_.passes; ++k) {
             const Array ticket = part(DType::uint32, totals_bytes + live_bytes + 4 * k, 1);
             run("quern_sort_pass",

@@ -1,7 +1,7 @@
 // Sorts of rows that blocks of one thread share: every block has a part of a row, counts what goes where, and moves it there.
 #pragma once
 #include "quern/cells_cpu.cuh"
-#include "quern/runs_cpu.cuh"
+#include "quern/parts_cpu.cuh"
 #if QUERN_SORT_ROAD == 3
 #include "quern/sort_cpu.cuh"
 #endif
@@ -18,32 +18,10 @@ __device__ inline void sort_offsets(SortCount* counts, long long entries) {
     }
 }
 
-// How all parts of a row stand.
-template <class Look> __device__ inline int standing(const Look* parts, long long splits) {
-    int found = parts[0].standing;
-    for (long long part = 1; part < splits; ++part) found = parts[part].standing ? found : 0;
-    return found;
-}
-
 #if QUERN_SORT_ROAD == 2 // by one digit of the keys after another, the lowest first
 
-// What is seen of a part first: how it stands, and where its keys differ from the row's first one.
-template <class T> struct Look {
-    typename SortKey<T>::Key differing;
-    int standing;
-};
-template <class T> __device__ inline void sort_look(const T* in, Look<T>* looks, long long length, long long splits, long long chunk) {
-    typedef typename SortKey<T>::Key Key;
-    const Part part(length, splits, chunk);
-    const T* const row = in + part.row * length;
-    const Key first = SortKey<T>::of(row[0]);
-    Key differing = Key();
-    for (long long k = part.begin; k < part.end; ++k) add_differing(differing, first, SortKey<T>::of(row[k]));
-    looks[blockIdx.x] = {differing, standing(row, length, part.begin, part.end)};
-}
-
-// A row needs a pass for each digit in which its keys differ; none at all where it stands in order. Values and places go from one
-// room to the other and end where they are wanted.
+// A row needs a pass for each digit in which its keys differ; none at all where it stands in order or was merged. Values and
+// places go from one room to the other and end where they are wanted.
 template <class T> struct Passes {
     int standing, before = 0, after = 0; // passes beside this one
     bool needed;
@@ -51,12 +29,13 @@ template <class T> struct Passes {
         const Look<T>* const parts = looks + row * splits;
         typename SortKey<T>::Key differing = parts[0].differing, none = typename SortKey<T>::Key();
         for (long long part = 1; part < splits; ++part) add_differing(differing, parts[part].differing, none);
-        standing = quern::standing(parts, splits);
+        const RowLook all(parts, splits);
+        standing = all.standing;
         for (int k = 0; k < passes; ++k) {
             const bool has = digit_of<8>(differing, 8 * k) != 0;
             before += has && k < pass;
             after += has && k > pass;
-            if (k == pass) needed = has && standing == 0;
+            if (k == pass) needed = has && standing == 0 && !all.in_runs;
         }
     }
     template <class Room> __device__ Room* from(Room* first, Room* one, Room* other) const { return before == 0 ? first : after % 2 == 0 ? one : other; }
@@ -97,82 +76,6 @@ __device__ inline void sort_pass(const T* in, T* out, const Places& places, long
 
 #else // dealt out at splitters into cells, each of which is then a row of its own, unless parts are of few runs
 
-// What is seen of a part first.
-struct Look {
-    int standing;
-    bool settled; // in the first room
-    Runs runs;
-    __device__ bool rises() const { return !settled && runs.count == 1 && runs.rises(0); }
-};
-static_assert(sizeof(Look) <= 512, "what the launch has room for");
-struct RowLook {
-    int standing;
-    bool in_runs, all_rise = true; // `in_runs`: parts are sorted, and merged
-    __device__ RowLook(const Look* parts, long long splits) : standing(quern::standing(parts, splits)), in_runs(standing == 0) {
-        for (long long part = 0; part < splits; ++part) {
-            in_runs &= parts[part].settled || parts[part].runs.count > 0;
-            all_rise &= parts[part].rises();
-        }
-    }
-};
-__device__ inline SortPlace* astray_of(unsigned char* cell_of, const Part& part, long long length) {
-    return astray_room(cell_of + part.row * length + part.begin);
-}
-// Rooms that lie like a row, such that after so many merges the first of them is a target.
-template <class T> __device__ inline SortRooms<T> rooms_before(const SortRooms<T>& rows, long long at, long long merges) {
-    const SortRooms<T> own = {rows.values + at, rows.spare + at, rows.here ? rows.here + at : nullptr, rows.there ? rows.there + at : nullptr};
-    return merges % 2 == 0 ? own : own.turned();
-}
-template <class T>
-__device__ inline SortTarget<T> target_of(const SortRooms<T>& rows, bool wanted, const long long* given, long long* result, long long at) {
-    return {wanted ? rows.values + at : nullptr, nullptr, given ? given + at : nullptr, result ? result + at : nullptr};
-}
-template <class T>
-__device__ inline void sort_look(const T* in, unsigned char* cell_of, Look* looks, const SortRooms<T>& rooms, long long length, long long splits,
-                                 long long chunk, long long levels) {
-    const Part part(length, splits, chunk);
-    const SortSource<T> from = {in + part.row * length, nullptr};
-    Look& look = looks[blockIdx.x];
-    look.standing = standing(from.values, length, part.begin, part.end);
-    look.settled = false;
-    if (look.standing != 0) {
-        look.runs.be_one(part.begin, part.end, look.standing < 0);
-        return;
-    }
-    find_runs(from.values, part.begin, part.end, look.runs, astray_of(cell_of, part, length));
-    const SortRooms<T> own = rooms_before(rooms, part.row * length, levels);
-    if (look.runs.count == 0) look.settled = settle_near(from, part.begin, part.end, own.values, own.here);
-}
-template <class T>
-__device__ inline void sort_part(const T* in, unsigned char* cell_of, const Look* looks, const SortRooms<T>& rooms, long long length,
-                                 long long splits, long long chunk, long long levels) {
-    const Part part(length, splits, chunk);
-    const RowLook row(looks + part.row * splits, splits);
-    const Look& look = looks[blockIdx.x];
-    if (!row.in_runs || row.all_rise || look.settled) return;
-    const SortRooms<T> own = rooms_before(rooms, part.row * length, levels);
-    const SortSource<T> from = {in + part.row * length, nullptr};
-    if (look.rises())
-        own.target().take_places(part.begin, part.end - part.begin, from.places, Onward{part.begin});
-    else
-        sort_runs(from, look.runs, astray_of(cell_of, part, length), own, own.target());
-}
-// Two parts next to each other, or what was made of parts, `level` times before.
-template <class T>
-__device__ inline void merge_parts(const T* in, const Look* looks, const SortRooms<T>& rooms, const SortTarget<T>& to, long long length,
-                                   long long splits, long long chunk, long long level, long long levels) {
-    const Part part(length, splits, chunk);
-    const Look* const parts = looks + part.row * splits;
-    const RowLook row(parts, splits);
-    if (!row.in_runs) return;
-    const long long width = 1ll << level, first = part.number / (2 * width) * (2 * width), second = min(first + width, splits),
-                    last = min(first + 2 * width, splits);
-    const SortRooms<T> own = rooms_before(rooms, part.row * length, levels - level);
-    const auto values = [&](long long k) { return level == 0 && (k == splits || parts[k].rises()) ? in + part.row * length : own.values; };
-    merge_runs<T>({values(first), values(second), level == 0 && row.all_rise ? nullptr : own.here}, first * chunk, min(second * chunk, length),
-                  min(last * chunk, length), part.begin, part.end, level + 1 == levels ? to : own.turned().target());
-}
-
 const int most_cells = 64, sampled = 16; // of a row; keys looked at for each cell
 template <class T> struct Splitters {
     typedef typename SortKey<T>::Key Key;
@@ -185,7 +88,7 @@ template <class T> struct Splitters {
 
 // A row's splitters are every sixteenth of some keys, which stand about evenly along it.
 template <class T>
-__device__ inline void sort_splitters(const T* in, unsigned char* cell_of, const Look* looks, Splitters<T>* splitters, long long length,
+__device__ inline void sort_splitters(const T* in, unsigned char* cell_of, const Look<T>* looks, Splitters<T>* splitters, long long length,
                                       long long splits, int cells) {
     typedef typename SortKey<T>::Key Key;
     Splitters<T>& made = splitters[blockIdx.x];
@@ -267,7 +170,7 @@ __device__ inline void sort_deal(const T* in, const unsigned char* cell_of, cons
 }
 
 template <class T>
-__device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* cell_of, const Look* looks, const Splitters<T>* splitters,
+__device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* cell_of, const Look<T>* looks, const Splitters<T>* splitters,
                                   const SortPlace* places, const SortRooms<T>& rooms, bool wanted, const long long* given, long long* result,
                                   const SortCount* counts, long long length, long long splits, int cells) {
     const long long row = blockIdx.x / cells, cell = blockIdx.x - row * cells, first = counts[blockIdx.x * splits],
@@ -301,12 +204,7 @@ __device__ inline void sort_cells(const T* in, const T* dealt, unsigned char* ce
 extern "C" __global__ void quern_sort_offsets(quern::SortCount* counts, const long long entries) { quern::sort_offsets(counts, entries); }
 
 #if QUERN_SORT_ROAD == 2
-typedef quern::Look<QUERN_T0> QuernLook;
 typedef quern::Passes<QUERN_T0> QuernPasses;
-extern "C" __global__ void quern_sort_look(const QUERN_T0* in, QuernLook* looks, const long long length, const long long splits,
-                                           const long long chunk) {
-    quern::sort_look(in, looks, length, splits, chunk);
-}
 extern "C" __global__ void quern_sort_count(const QUERN_T0* in, const QUERN_T0* spare, const QUERN_T0* second, const QuernLook* looks,
                                             const long long length, const long long splits, const long long chunk, quern::SortCount* counts,
                                             const long long pass, const long long passes) {
@@ -332,25 +230,7 @@ extern "C" __global__ void quern_sort_pass(const QUERN_T0* in, QUERN_T0* values,
 }
 #else
 typedef quern::Splitters<QUERN_T0> QuernSplitters;
-extern "C" __global__ void quern_sort_look(const QUERN_T0* in, unsigned char* cell_of, quern::Look* looks, QUERN_T0* values, QUERN_T0* spare,
-                                           quern::SortPlace* here, quern::SortPlace* there, const long long length, const long long splits,
-                                           const long long chunk, const long long levels) {
-    quern::sort_look<QUERN_T0>(in, cell_of, looks, {values, spare, here, there}, length, splits, chunk, levels);
-}
-extern "C" __global__ void quern_sort_part(const QUERN_T0* in, unsigned char* cell_of, const quern::Look* looks, QUERN_T0* values, QUERN_T0* spare,
-                                           quern::SortPlace* here, quern::SortPlace* there, const long long length, const long long splits,
-                                           const long long chunk, const long long levels) {
-    quern::sort_part<QUERN_T0>(in, cell_of, looks, {values, spare, here, there}, length, splits, chunk, levels);
-}
-extern "C" __global__ void quern_sort_merge(const QUERN_T0* in, const quern::Look* looks, QUERN_T0* values, const long long wanted, QUERN_T0* spare,
-                                            quern::SortPlace* here, quern::SortPlace* there, const long long* given, long long* result,
-                                            const long long length, const long long splits, const long long chunk, const long long level,
-                                            const long long levels) {
-    const quern::SortRooms<QUERN_T0> rooms = {values, spare, here, there};
-    quern::merge_parts(in, looks, rooms, quern::target_of(rooms, wanted != 0, given, result, blockIdx.x / splits * length), length, splits, chunk,
-                       level, levels);
-}
-extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, unsigned char* cell_of, const quern::Look* looks, QuernSplitters* splitters,
+extern "C" __global__ void quern_sort_splitters(const QUERN_T0* in, unsigned char* cell_of, const QuernLook* looks, QuernSplitters* splitters,
                                                 const long long length, const long long splits, const long long cells) {
     quern::sort_splitters(in, cell_of, looks, splitters, length, splits, static_cast<int>(cells));
 }
@@ -363,7 +243,7 @@ extern "C" __global__ void quern_sort_deal(const QUERN_T0* in, const unsigned ch
                                            const long long splits, const long long chunk, const long long cells) {
     quern::sort_deal(in, cell_of, splitters, dealt, places, counts, length, splits, chunk, static_cast<int>(cells));
 }
-extern "C" __global__ void quern_sort_cells(const QUERN_T0* in, const QUERN_T0* dealt, unsigned char* cell_of, const quern::Look* looks,
+extern "C" __global__ void quern_sort_cells(const QUERN_T0* in, const QUERN_T0* dealt, unsigned char* cell_of, const QuernLook* looks,
                                             const QuernSplitters* splitters, const quern::SortPlace* places, QUERN_T0* values,
                                             const long long wanted, QUERN_T0* spare, quern::SortPlace* here, quern::SortPlace* there,
                                             const long long* given, long long* result, const quern::SortCount* counts, const long long length,
