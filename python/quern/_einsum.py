@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from quern._core import _contract, ndarray
-from quern._manipulation import diagonal, transpose
+from quern._manipulation import diagonal
 from quern._operands import operands as arrays_of
 
 if TYPE_CHECKING:
@@ -27,22 +28,27 @@ def _label(x: Any) -> str:
     return chr(ord("A") + k) if k < 26 else chr(ord("a") + k - 26)
 
 
-def _subscripts(operands: tuple[Any, ...]) -> tuple[list[str], str | None, list[Any]]:
+@lru_cache(maxsize=1024)
+def _split(subscripts: str) -> tuple[tuple[str, ...], str | None]:
+    text = subscripts.replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    if "->" in output or ("-" in inputs or ">" in inputs):
+        raise ValueError("einstein sum subscript string contains a bad '->'")
+    return tuple(inputs.split(",")), output if arrow else None
+
+
+def _subscripts(operands: tuple[Any, ...]) -> tuple[tuple[str, ...], str | None, list[Any]]:
     """One text per operand, the output's or None, and the operands, from either form of the arguments."""
     if not operands:
         raise ValueError("must specify the einstein sum subscripts string and at least one operand")
     if isinstance(operands[0], str):
-        text = operands[0].replace(" ", "")
-        inputs, arrow, output = text.partition("->")
-        if "->" in output or ("-" in inputs or ">" in inputs):
-            raise ValueError("einstein sum subscript string contains a bad '->'")
-        return inputs.split(","), output if arrow else None, list(operands[1:])
+        return *_split(operands[0]), list(operands[1:])
 
     def text_of(items: Any) -> str:
         return "".join("..." if x is Ellipsis else _label(x) for x in items)
 
     arrays = list(operands[0 : len(operands) // 2 * 2 : 2])
-    lists = [text_of(x) for x in operands[1::2]]
+    lists = tuple(text_of(x) for x in operands[1::2])
     return lists, text_of(operands[-1]) if len(operands) % 2 else None, arrays
 
 
@@ -90,8 +96,28 @@ def _output(text: str | None, inputs: list[list[str]]) -> list[str]:
     return names
 
 
+@lru_cache(maxsize=1024)
+def _labels(
+    texts: tuple[str, ...], output_text: str | None, ndims: tuple[int, ...]
+) -> tuple[list[list[str]], list[str]]:
+    """The labels of every operand's axes and of the output's: kept for the next call, and not to be changed."""
+    if len(texts) != len(ndims):
+        raise ValueError(
+            f"{'fewer' if len(texts) > len(ndims) else 'more'} operands provided to einstein sum function than "
+            "specified in the subscripts string"
+        )
+    names = [_named(t, ndim, k) for k, (t, ndim) in enumerate(zip(texts, ndims, strict=True))]
+    return names, _output(output_text, names)
+
+
+def _turned(a: ndarray, names: list[str], output: list[str]) -> ndarray:
+    return a if names == output else a.transpose([names.index(name) for name in output])
+
+
 def _without_repeats(a: ndarray, names: list[str]) -> tuple[ndarray, list[str]]:
     """Diagonals for labels that an operand has twice."""
+    if len(set(names)) == len(names):
+        return a, names
     names = list(names)
     for name in dict.fromkeys(names):
         while names.count(name) > 1:
@@ -151,22 +177,24 @@ def einsum(
     """
     texts, output_text, values = _subscripts(operands)
     arrays = arrays_of(*values)
-    if len(texts) != len(arrays):
-        raise ValueError(
-            f"{'fewer' if len(texts) > len(arrays) else 'more'} operands provided to einstein sum function than "
-            "specified in the subscripts string"
-        )
-    names = [_named(t, a.ndim, k) for k, (t, a) in enumerate(zip(texts, arrays, strict=True))]
-    output = _output(output_text, names)
-    if len(arrays) == 1 and out is None and set(output) == set(names[0]):
-        a, named = _without_repeats(arrays[0], names[0])
-        return transpose(a, [named.index(name) for name in output]) if a.ndim else a[...]
-    result = np.dtype(dtype) if dtype is not None else np.result_type(*(a.dtype for a in arrays))
-    for a in arrays:
-        if not np.can_cast(a.dtype, result, casting):  # type: ignore[arg-type]
+    names, output = _labels(texts, output_text, tuple(a.ndim for a in arrays))
+    if out is None and len(arrays) == 1:
+        one = _without_repeats(arrays[0], names[0])
+        if len(one[1]) == len(output):
+            return _turned(*one, output)[...]
+    if dtype is not None:
+        result = np.dtype(dtype)
+    else:
+        result = arrays[0].dtype
+        if any(a.dtype != result for a in arrays):
+            result = np.result_type(*(a.dtype for a in arrays))
+    for given in (a.dtype for a in arrays):
+        if given != result and not np.can_cast(given, result, casting):  # type: ignore[arg-type]
             raise TypeError(
-                f"Cannot cast operand data from {a.dtype!r} to {result!r} according to the rule '{casting}'"
+                f"Cannot cast operand data from {given!r} to {result!r} according to the rule '{casting}'"
             )
+    if out is None and len(arrays) == 1:
+        return _turned(*_summed(*one, set(output), result), output)
     extents: dict[str, int] = {}
     for a, group in zip(arrays, names, strict=True):
         for extent, name in zip(a.shape, group, strict=True):
@@ -191,7 +219,7 @@ def einsum(
             last = not taken and not work
             taken.insert(0, _pair(a, named, b, also, rest, output, result, out if last else None))
     a, named = work[0]
-    a = transpose(a, [named.index(name) for name in output]) if a.ndim else a
+    a = _turned(a, named, output)
     if len(arrays) > 1 or a.dtype != result:
         a = a.astype(result, order=order, copy=False)
     if out is None or a is out:
