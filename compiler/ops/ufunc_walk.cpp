@@ -117,15 +117,17 @@ class Walk {
             total_type(), " total = ",
             element(join("*reinterpret_cast<const ", in(), "*>(start + begin * step)")),
             "; ptrdiff_t next = begin + 1; ",
-            row_.reduction && !is_integer ? in_parts() : std::string(), "if (step == sizeof(", in(),
-            ")) for (; next < end; ++next) ",
+            row_.reduction && (!is_integer || bytes_of(result_) == 4) ? in_parts(is_integer)
+                                                                      : std::string(),
+            "if (step == sizeof(", in(), ")) for (; next < end; ++next) ",
             step(join("reinterpret_cast<const ", in(), "*>(start)[next]")),
             "for (ptrdiff_t j = next; j < end; ++j) ", step(at_step("start")), "r = ", stored());
     }
     // Of a segment whose elements lie side by side one vector of totals, and four as long as that
-    // many elements are left, none of which waits for the others. Compilers do that by themselves
-    // with integers, whose order is free.
-    [[nodiscard]] std::string in_parts() const {
+    // many elements are left, none of which waits for the others. Compilers do the four by
+    // themselves with integers, whose order is free, but go one by one through what is left over
+    // of those of four bytes: a vector of totals takes that first.
+    [[nodiscard]] std::string in_parts(bool is_integer) const {
         const std::string beside = join("reinterpret_cast<const ", in(), "*>(start)[next + l]");
         const std::string operand =
             join("const ", ufunc_compute_type(row_, form_.loop.types[0]), " ");
@@ -138,17 +140,22 @@ class Walk {
             return join(total_type(), " ", name, "[", lanes, "]; ", each, name,
                         "[l] = ", element(beside), "; next += ", lanes, "; ");
         };
-        const auto rest = [&](std::string_view name, std::string_view lanes) {
-            return join("for (; end - next >= ", lanes, "; next += ", lanes,
+        const auto rest = [&](std::string_view left, std::string_view name,
+                              std::string_view lanes) {
+            return join("for (; ", left, " >= ", lanes, "; next += ", lanes,
                         ") for (int l = 0; l < ", lanes, "; ++l) { ", total_type(),
                         "& total = ", name, "[l]; ", step(beside), "} ");
         };
-        return join("const int lanes = 64 / sizeof total, wide = 4 * lanes; if (step == sizeof(",
-                    in(), ") && end - next >= lanes) { ", totals("parts", "lanes"),
-                    "if (end - next >= wide) { ", totals("many", "wide"), rest("many", "wide"),
-                    "for (int k = 0; k < wide; k += lanes) for (int l = 0; l < lanes; ++l) { ",
-                    total_type(), "& total = parts[l]; ", joined("many[k + l]"), "} } ",
-                    rest("parts", "lanes"),
+        const std::string four =
+            join("if (end - next >= wide) { ", totals("many", "wide"),
+                 rest("end - next", "many", "wide"),
+                 "for (int k = 0; k < wide; k += lanes) for (int l = 0; l < lanes; ++l) { ",
+                 total_type(), "& total = parts[l]; ", joined("many[k + l]"), "} } ");
+        return join("const int lanes = ", is_integer ? "32" : "64",
+                    " / sizeof total, wide = 4 * lanes; if (step == sizeof(", in(),
+                    ") && end - next >= lanes) { ", totals("parts", "lanes"),
+                    is_integer ? rest("(end - next) % wide", "parts", "lanes")
+                               : four + rest("end - next", "parts", "lanes"),
                     "for (int half = lanes / 2; half > 0; half /= 2) "
                     "for (int l = 0; l < half; ++l) { ",
                     total_type(), "& total = parts[l]; ", joined("parts[l + half]"), "} ",

@@ -41,7 +41,9 @@ __device__ inline void bisect(const At& at, long long begin, long long end, cons
     for (int l = 0; l < lanes; ++l) found[l] = begin;
     for (long long rest = end - begin; rest > 0;) {
         const long long half = (rest + 1) / 2;
-        for (int l = 0; l < lanes; ++l) found[l] += before[l](at(found[l] + half - 1)) ? half : 0;
+        unsigned char takes[lanes]; // kept apart from the sums: as one, compilers make it a branch
+        for (int l = 0; l < lanes; ++l) takes[l] = before[l](at(found[l] + half - 1)) ? 1 : 0;
+        for (int l = 0; l < lanes; ++l) found[l] += half & -static_cast<long long>(takes[l]);
         rest = rest == 1 ? 0 : rest - half;
     }
 }
