@@ -105,28 +105,42 @@ ElementwiseSpec mask_spec(MaskAct act) {
                                "counts = total"),
                     false);
     const std::string_view inputs = "raw int64 ends, raw bool mask, int64 chunk, int64 size";
-    // `whole` is for chunks that are true from end to end.
+    // `whole` is for `count` elements from `begin` on that are all true: a chunk, or pieces of one
+    // of which nearly all are true, or nearly none.
     const auto each = [&](std::string_view statement, std::string_view whole,
-                          std::string_view before = "", std::string_view unless = "") {
-        return join(walk,
-                    "ptrdiff_t at = i == 0 ? 0 : ends[i - 1]; const ptrdiff_t end = ends[i]; ",
-                    before, "if (end - at == last - first", unless,
-                    ") for (ptrdiff_t j = first; j < last; ++j) ", whole,
-                    " else for (ptrdiff_t j = first; j < last && at < end; ++j) ", statement);
+                          std::string_view before = "", std::string_view unless = "",
+                          std::string_view after = "") {
+        const std::string all = join(unless, ") { for (int k = 0; k < count; ++k) ", whole,
+                                     " at += count; ", after, "}");
+        return join(
+            walk,
+            "ptrdiff_t at = i == 0 ? 0 : ends[i - 1], begin = first; "
+            "const ptrdiff_t end = ends[i], set = end - at, unset = last - first - set; ",
+            before, "{ const int count = static_cast<int>(last - first); if (unset == 0", all,
+            "} if (32 * (set < unset ? set : unset) < last - first) "
+            "for (const int count = 16; begin + count <= last && at < end; "
+            "begin += count) { unsigned char found = 0; for (int k = 0; k < count; ++k) "
+            "found = static_cast<unsigned char>(found + mask[begin + k]); "
+            "if (found == count",
+            all,
+            " else if (found != 0) "
+            "for (ptrdiff_t j = begin; j < begin + count && at < end; ++j) ",
+            statement, " } for (ptrdiff_t j = begin; j < last && at < end; ++j) ", statement);
     };
     switch (act) {
     case MaskAct::find: // written past a place is only what the next true element overwrites
         return make("quern_mask_find", std::string(inputs), "raw int64 places",
-                    each("{ places[at] = j; at += mask[j]; }", "places[at + (j - first)] = j;"),
+                    each("{ places[at] = j; at += mask[j]; }", "places[at + k] = begin + k;"),
                     false);
     case MaskAct::pick:
         return make("quern_mask_pick", join(inputs, ", raw T x"), "raw T y",
-                    each("{ y[at] = x[j]; at += mask[j]; }", "y[at + (j - first)] = x[j];"), false);
+                    each("{ y[at] = x[j]; at += mask[j]; }", "y[at + k] = x[begin + k];"), false);
     default:
         return make("quern_mask_fill", join(inputs, ", raw T x, int64 length"), "raw T y",
                     each("if (mask[j]) { y[j] = x[from]; ++at; if (++from == length) from = 0; }",
-                         "y[j] = x[from + (j - first)];", "ptrdiff_t from = at % length; ",
-                         " && from + (last - first) <= length"),
+                         "y[begin + k] = x[from + k];", "ptrdiff_t from = at % length; ",
+                         " && from + count <= length",
+                         "from += count; if (from == length) from = 0; "),
                     false);
     }
 }

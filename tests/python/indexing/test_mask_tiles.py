@@ -1,6 +1,8 @@
-"""Masks by tiles, as GPUs walk them: whole tiles and parts, masks that begin anywhere, arrays not in C order."""
+"""Masks by tiles as GPUs walk them, and as the device does: whole tiles and parts, that begin anywhere, any layout."""
 
 from __future__ import annotations
+
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,9 +13,9 @@ TILE = 8192  # elements
 SIZES = (1, 15, 16, 17, 1000, TILE - 1, TILE, TILE + 1, 5 * TILE + 77)
 
 
-@pytest.fixture(autouse=True)
-def as_gpus_do(plan_as):
-    with plan_as(gpu_layout=True):
+@pytest.fixture(autouse=True, params=["tiles", "own"])
+def as_gpus_do(request, plan_as):
+    with plan_as(gpu_layout=True) if request.param == "tiles" else nullcontext():
         yield
 
 
@@ -22,7 +24,7 @@ def drawn(size, density, seed=0):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("density", [0.0, 0.01, 0.5, 1.0])
+@pytest.mark.parametrize("density", [0.0, 0.001, 0.01, 0.03, 0.5, 0.98, 0.999, 1.0])
 def test_find_pick_and_fill(device, size, density):
     m = drawn(size, density)
     x = np.random.default_rng(size).integers(-99, 99, size).astype(np.int16)
@@ -32,6 +34,11 @@ def test_find_pick_and_fill(device, size, density):
     values = np.arange(m.sum()).astype(np.int16)
     x[m], ours[mask] = values, quern.asarray(values)
     np.testing.assert_array_equal(ours.get(), x)
+    for count in (1, 7, 40):
+        values = np.arange(-count, 0).astype(np.int16)
+        np.place(x, m, values)
+        quern.place(ours, mask, quern.asarray(values))
+        np.testing.assert_array_equal(ours.get(), x)
 
 
 @pytest.mark.parametrize("start", [1, 3, 15, 16, 31])
