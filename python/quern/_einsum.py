@@ -189,7 +189,7 @@ def einsum(
         if any(a.dtype != result for a in arrays):
             result = np.result_type(*(a.dtype for a in arrays))
     for given in (a.dtype for a in arrays):
-        if given != result and not np.can_cast(given, result, casting):  # type: ignore[arg-type]
+        if not np.can_cast(given, result, casting):  # type: ignore[arg-type]
             raise TypeError(
                 f"Cannot cast operand data from {given!r} to {result!r} according to the rule '{casting}'"
             )

@@ -107,10 +107,10 @@ class Sort {
         return made;
     }
 
-    // What is seen of the parts of rows first, in as much room for each; then those that are made
-    // of few runs are sorted by themselves, and merged.
+    // What is seen of the parts of rows first, in as much room for each; then, with room for what
+    // is astray, those that are made of few runs are sorted by themselves, and merged.
     static constexpr std::int64_t look_bytes = 512;
-    void look(const Array* astray, const Array& looks, const Between& between, bool merges) {
+    void look(const Array* astray, const Array& looks, const Between& between) {
         const std::int64_t levels = std::bit_width(static_cast<std::uint64_t>(plan_.splits - 1));
         const auto look_or_sort = [&](const char* kernel) {
             run(kernel,
@@ -120,7 +120,7 @@ class Sort {
                  number(plan_.splits), number(plan_.tile), number(levels)});
         };
         look_or_sort("quern_sort_look");
-        if (!merges)
+        if (astray == nullptr)
             return;
         look_or_sort("quern_sort_part");
         for (std::int64_t level = 0; level < levels; ++level)
@@ -166,7 +166,7 @@ class Sort {
                     &dealt = *room_for_values();
         const Array* const places = room_for_places();
         const Between between = make_between(true);
-        look(&cell_of, looks, between, true);
+        look(&cell_of, looks, between);
         run("quern_sort_splitters",
             {Argument::of(rows_), Argument::of(cell_of), Argument::of(looks),
              Argument::of(splitters), number(length()), number(plan_.splits), number(cells)},
@@ -195,7 +195,7 @@ class Sort {
         const bool merges = places_ != nullptr;
         const Between between = make_between(merges);
         const Array* const astray = merges ? room(DType::uint8, rows_.size()) : nullptr;
-        look(astray, looks, between, merges);
+        look(astray, looks, between);
         for (int k = 0; k < plan_.passes; ++k) {
             run("quern_sort_count",
                 {Argument::of(rows_), array_or_null(between.spare), array_or_null(between.second),

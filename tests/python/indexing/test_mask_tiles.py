@@ -14,7 +14,7 @@ SIZES = (1, 15, 16, 17, 1000, TILE - 1, TILE, TILE + 1, 5 * TILE + 77)
 
 
 @pytest.fixture(autouse=True, params=["tiles", "own"])
-def as_gpus_do(request, plan_as):
+def layout(request, plan_as):
     with plan_as(gpu_layout=True) if request.param == "tiles" else nullcontext():
         yield
 

@@ -414,6 +414,13 @@ def test_subscripts_that_do_not_fit(device, subscripts):
         assert subscripts == "ij->i..."
 
 
+@pytest.mark.parametrize("subscripts", ["i->", "i,i->i"])
+def test_castings_that_there_are_not(device, subscripts):
+    values = [quern.ones(3, device=device)] * (1 + ("," in subscripts))
+    with pytest.raises(ValueError, match="casting must be one of"):
+        quern.einsum(subscripts, *values, casting="saef")
+
+
 def test_outputs_that_do_not_fit(device):
     a = quern.ones((3, 3), device=device)
     with pytest.raises(ValueError, match="out is"):
