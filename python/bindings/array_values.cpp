@@ -58,9 +58,14 @@ Array element_at(const Array& array, const py::args& args) {
     return basic_index(array, items);
 }
 
+// None is what numpy.dtype takes it for.
+DType target_of(const py::object& dtype) {
+    return dtype.is_none() ? DType::float64 : to_dtype(dtype);
+}
+
 Array converted(const Array& array, const py::object& dtype, const py::object& order,
                 const py::object& casting) {
-    const DType wanted = to_dtype(dtype);
+    const DType wanted = target_of(dtype);
     if (!casting.is_none()) {
         const py::module_ numpy = py::module_::import("numpy");
         if (!py::cast<bool>(
@@ -159,7 +164,7 @@ void attach_copies(py::handle type) {
         [](const Self& self, const py::object& dtype, const py::object& order,
            const py::object& casting, const py::object&, bool copy) -> py::object {
             const Array& array = self.array();
-            if (!copy && to_dtype(dtype) == array.dtype() &&
+            if (!copy && target_of(dtype) == array.dtype() &&
                 layout_fits(array, to_order(order, 'K')))
                 return py::reinterpret_borrow<py::object>(self.object);
             return py::cast(converted(array, dtype, order, casting));

@@ -170,6 +170,8 @@ std::int64_t to_int(py::handle object, const char* what) {
     if (!PyIndex_Check(object.ptr()))
         throw TypeError(join(what, ": '", Py_TYPE(object.ptr())->tp_name,
                              "' object cannot be interpreted as an integer"));
+    if (PyBool_Check(object.ptr())) // often a `keepdims` in the wrong place
+        throw TypeError(join(what, ": an integer is required, not a bool"));
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
     if (!number)
         throw py::error_already_set();

@@ -329,8 +329,8 @@ def interp(
 
     Left and right of all points `left` and `right`, by default the first and the last value. With a `period` the
     points are sorted and go on for ever, and `left` and `right` say nothing.
-    Raises: ValueError for points that do not fit, or none, and for a `period` of 0; TypeError for a `left`
-    or `right` that is no scalar.
+    Raises: ValueError for points that do not fit, or none, and for a `period` of 0; TypeError for complex `x`
+    or `xp`, and for a `left` or `right` that is no scalar.
     Source: NumPy, `numpy.interp`.
     """
     places, knots, values = as_array(x), as_array(xp), as_array(fp)
@@ -343,13 +343,13 @@ def interp(
     if knots.size == 0:
         raise ValueError("array of sample points is empty")
     dtype = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
-    places = places.astype(np.float64, copy=False)
+    places, knots = (side.astype(np.float64, copy=False, casting="safe") for side in (places, knots))
     if period is not None:
         places, knots, values = _within(abs(period), places, knots, values)
         left = right = None
     return _core._interpolate(
         asarray(places, order="C"),
-        ascontiguousarray(knots, np.float64),
+        ascontiguousarray(knots),
         ascontiguousarray(values, dtype),
         *(end if end is None else _end_value(end, dtype) for end in (left, right)),
     )
@@ -367,7 +367,7 @@ def _within(
 ) -> tuple[ndarray, ndarray, ndarray]:
     """Everything in one period from 0, the points sorted, with a neighbour from the next period at either end."""
     remainder = ufuncs["remainder"]
-    knots = remainder(knots.astype(np.float64, copy=False), period)
+    knots = remainder(knots, period)
     order = argsort(knots)
     knots, values = knots[order], values[order]
     return (

@@ -237,6 +237,8 @@ def places_of_partition(
         raise ValueError("Booleans unacceptable as partition index")
     if given.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
+    if a.size == 0:
+        return []
     for at in given.ravel().tolist():
         if not -length <= at < length:
             raise ValueError(f"kth(={at if at >= 0 else at + length}) out of bounds ({length})")

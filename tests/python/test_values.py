@@ -86,6 +86,9 @@ def test_astype_options(device):
     with pytest.raises(TypeError, match="Cannot cast array data from dtype"):
         array.astype("i", casting="safe")
     assert array.astype("d", casting="safe").dtype == np.float64
+    assert array.astype(None).dtype == np.float64
+    double = array.astype(None, copy=False)
+    assert double.astype(None, copy=False) is double
 
 
 def test_fill(device, dtype, equal):

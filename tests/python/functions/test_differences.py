@@ -120,6 +120,8 @@ def test_interp(same, make):
     same("interp", x, [], [])
     same("interp", x, [1.0, 2.0], [2.0])
     same("interp", x, np.ones((2, 2)), np.ones((2, 2)))
+    same("interp", x.astype("D"), [0.0, 1.0], [1.0, 2.0])
+    same("interp", x, np.array([0.0, 1j]), [1.0, 2.0])
 
 
 def test_functions_along_axes(device, make):

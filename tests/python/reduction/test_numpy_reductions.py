@@ -283,6 +283,9 @@ def test_empty_and_wrong(device):
         quern.sum(full, axis=2)
     with pytest.raises(ValueError, match="duplicate value in 'axis'"):
         quern.sum(full, axis=(1, -1))
+    for axis in (True, (0, True)):
+        with pytest.raises(TypeError, match="an integer is required, not a bool"):
+            full.sum(axis)
     with pytest.raises(TypeError, match=r"quern\.asarray"):
         quern.sum(np.ones(3))
     with pytest.raises(ValueError, match="ddof and correction"):

@@ -300,6 +300,9 @@ def test_places_of_a_partition(device):
     for kth, error in ((True, ValueError), (1.5, TypeError), ([], TypeError), ("1", TypeError)):
         with pytest.raises(error):
             quern.partition(quern.asarray(a), kth)
+    for shape in ((0,), (2, 0, 3)):  # no place is wrong where there is none
+        assert quern.partition(quern.zeros(shape), 9).shape == shape
+        assert quern.argpartition(quern.zeros(shape), [0, 9]).dtype == np.intp
 
 
 def test_a_row_of_one_value_and_rows_in_order(device, equal):
