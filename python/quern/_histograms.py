@@ -11,7 +11,7 @@ import numpy as np
 from quern import _core
 from quern._bin_widths import WIDTHS
 from quern._core import ndarray
-from quern._creation import asarray, ascontiguousarray, empty, zeros
+from quern._creation import asarray, ascontiguousarray, empty, linspace, zeros
 from quern._sorting import searchsorted
 
 if TYPE_CHECKING:
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
     Bins = int | str | npt.ArrayLike | ndarray
     Range = tuple[float, float] | None
+
+# Of a dtype: the distance of 1 from the next number, the least number before those lie closer, and the greatest.
+ROUNDING = {
+    np.dtype(letter): tuple(float(getattr(np.finfo(letter), limit)) for limit in ("eps", "tiny", "max"))
+    for letter in "efd"
+}
 
 __all__ = [
     "bincount",
@@ -70,8 +76,7 @@ def histogram_bin_edges(
 ) -> ndarray:
     """The edges that `histogram` would use. Source: numpy.histogram_bin_edges."""
     a, weights = _sample(a, weights)
-    edges, _ = _edges(a, bins, range, weights)
-    return edges if isinstance(edges, ndarray) else asarray(edges, device=a.device)
+    return _edges(a, bins, range, weights)[0]
 
 
 def histogram(
@@ -91,12 +96,11 @@ def histogram(
     Source: numpy.histogram.
     """
     a, weights = _sample(a, weights)
-    edges, uniform = _edges(a, bins, range, weights)
-    on_device = edges if isinstance(edges, ndarray) else asarray(edges, device=a.device)
-    count = on_device.size - 1
-    scale = count / (float(edges[-1]) - float(edges[0])) if uniform else 0.0
-    common = np.result_type(a.dtype, on_device.dtype)
-    bounds = ascontiguousarray(on_device, common)
+    edges, distance = _edges(a, bins, range, weights)
+    count = edges.size - 1
+    scale = count / distance if distance else 0.0
+    common = a.dtype if edges.dtype == a.dtype else np.result_type(a.dtype, edges.dtype)
+    bounds = ascontiguousarray(edges, common)
     if count < 1:
         found = zeros(0, "i8" if weights is None else weights.dtype, device=a.device)
     elif weights is None:
@@ -112,9 +116,9 @@ def histogram(
         sums = _core._count(a, count, bounds, scale, ascontiguousarray(weights, "f8"))
         found = sums.astype(weights.dtype)
     if density:
-        widths = (on_device[1:] - on_device[:-1]).astype("f8")
-        return found / widths / found.sum(), on_device
-    return found, on_device
+        widths = (edges[1:] - edges[:-1]).astype("f8")
+        return found / widths / found.sum(), edges
+    return found, edges
 
 
 def histogramdd(
@@ -251,8 +255,8 @@ def _outer(a: ndarray, range: Range) -> tuple[Any, Any]:
 
 def _edges(
     a: ndarray, bins: Any, range: Range, weights: ndarray | None
-) -> tuple[npt.NDArray[Any] | ndarray, bool]:
-    """The edges, and whether they are of one width; those are computed on the host."""
+) -> tuple[ndarray, float | None]:
+    """The edges, and how far the last is from the first if the bins are of one width."""
     if isinstance(bins, str):
         if bins not in WIDTHS:
             raise ValueError(f"{bins!r} is not a valid estimator for `bins`")
@@ -278,14 +282,27 @@ def _edges(
             raise ValueError("`bins` must be 1d, when an array")
         if bool((edges[:-1] > edges[1:]).any()):
             raise ValueError("`bins` must increase monotonically, when an array")
-        return edges, False
+        return edges, None
     dtype = np.result_type(first, last, a.dtype)
-    if np.issubdtype(dtype, np.integer):
+    if dtype.kind in "iu":
         dtype = np.result_type(dtype, float)
+    if _surely_rise(first, last, count, dtype):
+        edges = linspace(first, last, count + 1, dtype=dtype, device=a.device)
+        return edges, float(dtype.type(last)) - float(dtype.type(first))
     made = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)
     if np.any(made[:-1] >= made[1:]):
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
-    return made, True
+    return asarray(made, device=a.device), float(made[-1]) - float(made[0])
+
+
+def _surely_rise(first: Any, last: Any, count: int, dtype: np.dtype[Any]) -> bool:
+    """Whether nobody need look at the edges. Not of NumPy's numbers, in whose precision its `linspace` computes."""
+    if type(first) not in (float, int) or type(last) not in (float, int) or dtype not in ROUNDING:
+        return False
+    step, least, most = ROUNDING[dtype]
+    size: float = max(abs(first), abs(last), least)
+    distance: float = last - first
+    return size <= most and 4 * step * size * count < distance <= most
 
 
 def _bins_by_rule(a: ndarray, rule: str, outer: tuple[float, float]) -> int:

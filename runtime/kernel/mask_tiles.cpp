@@ -14,18 +14,19 @@
 namespace quern {
 namespace {
 
-enum class Act : std::uint8_t { find, pick, fill };
+enum class Act : std::uint8_t { find, pick, fill, heads };
 
 // As compiler/prelude/quern/mask.cuh has them.
 constexpr std::int64_t threads = 256, tile = 32 * threads;
 
-void launch_tiles(Act act, const char* kernel, const Array& mask, const Array& typed,
+// `line`: what is cut into tiles, a mask but for Act::heads.
+void launch_tiles(Act act, const char* kernel, const Array& line, const Array& typed,
                   std::initializer_list<Argument> more, void (*on_wait)(bool entering)) {
-    Device& device = mask.device();
+    Device& device = line.device();
     const CUstream stream = current_stream(device);
-    const auto lead = static_cast<std::int64_t>(mask.address() % 16);
-    const std::int64_t tiles = (mask.size() + lead + tile - 1) / tile;
-    const bool wide = mask.size() >> 32 != 0;
+    const auto lead = act == Act::heads ? 0 : static_cast<std::int64_t>(line.address() % 16);
+    const std::int64_t tiles = (line.size() + lead + tile - 1) / tile;
+    const bool wide = line.size() >> 32 != 0;
     const std::int64_t told = wide ? 32 : 16; // bytes of a total, and of what is before it
     Array room = Array::empty(device, DType::uint8, Dims{scan_head_bytes + tiles * told}, stream);
     fill_bytes(device, room.address(), 0, static_cast<std::size_t>(room.nbytes()), stream);
@@ -34,7 +35,7 @@ void launch_tiles(Act act, const char* kernel, const Array& mask, const Array& t
         {"QUERN_MASK_WIDE", wide},
     }};
     const DType types[] = {typed.dtype()};
-    std::vector<Argument> args{Argument::of(mask), number(mask.size()), number(lead), number(tiles),
+    std::vector<Argument> args{Argument::of(line), number(line.size()), number(lead), number(tiles),
                                Argument::of(room)};
     args.insert(args.end(), more);
     // One block joins what the tiles tell.
@@ -54,6 +55,12 @@ void pick_by_tiles(const Array& array, const Array& mask, const Array& result,
                    void (*on_wait)(bool entering)) {
     launch_tiles(Act::pick, "quern_mask_pick", mask, array,
                  {Argument::of(array), Argument::of(result)}, on_wait);
+}
+
+void pick_heads_by_tiles(const Array& sorted, bool one_nan, const Array& result, const Array& count,
+                         void (*on_wait)(bool entering)) {
+    launch_tiles(Act::heads, "quern_mask_heads", sorted, sorted,
+                 {number(one_nan), Argument::of(result), Argument::of(count)}, on_wait);
 }
 
 void fill_by_tiles(const Array& array, const Array& mask, const Array& values,

@@ -9,6 +9,10 @@ void find_by_tiles(const Array& mask, const Array& places, void (*on_wait)(bool 
 // result: the elements of `array` where the mask is true.
 void pick_by_tiles(const Array& array, const Array& mask, const Array& result,
                    void (*on_wait)(bool entering));
+// result: the first of each run of one value in a sorted array; count: how many those are, an
+// int64. There must be room for as many as `sorted` has.
+void pick_heads_by_tiles(const Array& sorted, bool one_nan, const Array& result, const Array& count,
+                         void (*on_wait)(bool entering));
 // array: `values` where the mask is true, one after the other, again from their start.
 void fill_by_tiles(const Array& array, const Array& mask, const Array& values,
                    void (*on_wait)(bool entering));

@@ -1,10 +1,13 @@
 // Launches of the prelude's searches and sets, and the one number that decides an output's size.
 #include "runtime/kernel/search.h"
 
+#include "runtime/array/views.h"
 #include "runtime/device/waits.h"
 #include "runtime/kernel/cumulative.h"
-#include "runtime/kernel/masks.h"
+#include "runtime/kernel/fill.h"
+#include "runtime/kernel/mask_tiles.h"
 #include "runtime/kernel/order.h"
+#include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/program.h"
 #include "runtime/kernel/waiting.h"
 #include "runtime/stream/stream.h"
@@ -167,6 +170,22 @@ void keep_heads(const Array& sorted, const Heads& heads, bool one_nan,
                                       : each(sorted, sorted.size(), on_wait));
 }
 
+// The values alone, in one pass. Their number is known too late to make room for just them: few are
+// copied, more stay where there would be room for four times as many at most.
+Array keep_by_tiles(const Array& sorted, bool one_nan, OnWait on_wait) {
+    constexpr std::int64_t most_waste = 4;
+    const Array values = make(sorted, sorted.dtype(), Dims{sorted.size()}),
+                count = make(sorted, DType::int64, Dims{1});
+    pick_heads_by_tiles(sorted, one_nan, values, count, on_wait);
+    const auto total = read_back<std::int64_t>(sorted.device(), count.address(), on_wait);
+    Array kept = slice(values, 0, {.count = total});
+    if (total * most_waste >= sorted.size())
+        return kept;
+    Array copy = make(sorted, sorted.dtype(), kept.shape());
+    copy_into(copy, kept, current_stream(sorted.device()));
+    return copy;
+}
+
 // Whether sorted values are among others, on a CPU: both are walked along.
 Array walk_along(const Array& sorted, const Array& wanted, bool invert, OnWait on_wait) {
     Device& device = sorted.device();
@@ -279,8 +298,8 @@ Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait) {
         places = std::move(made.places);
         return std::move(made.values);
     }();
-    if (!places && !call.counts && a.size() > 0 && !a.device().is_cpu())
-        return {pick(sorted, heads_of(sorted, call.one_nan, false, on_wait), on_wait), {}, {}, {}};
+    if (!places && !call.counts && a.size() > 0 && plan_target(a.device()) == Target::gpu)
+        return {keep_by_tiles(sorted, call.one_nan, on_wait), {}, {}, {}};
     const Heads heads = number_heads(sorted, call.one_nan, on_wait);
     const Dims kept{heads.total};
     Distinct made{make(a, a.dtype(), kept), {}, {}, {}};

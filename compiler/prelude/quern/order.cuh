@@ -23,6 +23,9 @@ template <class Format> __device__ inline bool same(const SmallFloat<Format>& a,
 }
 #endif
 
+// A NaN is another value than a NaN, unless all are taken as one.
+template <class T> __device__ inline bool differ(const T& a, const T& b, bool one_nan) { return !(same(a, b) || (one_nan && is_nan(a) && is_nan(b))); }
+
 template <class T> __device__ inline T chosen(bool first, const T& a, const T& b) { return first ? a : b; }
 #ifdef QUERN_HAS_COMPLEX
 template <class T> __device__ inline complex<T> chosen(bool first, const complex<T>& a, const complex<T>& b) { // in vectors

@@ -3,11 +3,6 @@
 #include "quern/each.cuh"
 #include "quern/order.cuh"
 
-namespace quern {
-// A NaN is another value than a NaN, unless all are taken as one.
-template <class T> __device__ inline bool differ(const T& a, const T& b, bool one_nan) { return !(same(a, b) || (one_nan && is_nan(a) && is_nan(b))); }
-} // namespace quern
-
 // heads[k]: is it another value than the one before? With `lonely`, and than the one behind?
 extern "C" __global__ void quern_heads(const QUERN_T0* sorted, const long long count, bool* heads, const long long one_nan,
                                        const long long lonely) {

@@ -91,7 +91,7 @@ TEST_P(Programs, Interpolation) {
 
 TEST_P(Programs, Masks) {
     for (const DType dtype : {DType::boolean, DType::bfloat16, DType::float32, DType::complex128})
-        for (const int act : {0, 1, 2})
+        for (const int act : {0, 1, 2, 3})
             for (const int wide : {0, 1}) {
                 const std::pair<std::string_view, int> numbers[] = {{"QUERN_MASK_ACT", act},
                                                                     {"QUERN_MASK_WIDE", wide}};

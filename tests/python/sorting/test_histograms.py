@@ -71,6 +71,31 @@ def test_histogram_of_anything(count, bins, code, limits, seed):
     check(found, wanted)
 
 
+@pytest.mark.parametrize("code", "efdiB")
+def test_edges_of_given_ranges(device, code):
+    """NumPy's bits, and its error where bins are narrower than numbers are apart: near 0, by many, or far away."""
+    random = np.random.default_rng(6)
+    a = random.integers(0, 100, 50).astype(code)
+    ours, refused = quern.asarray(a), 0
+    for _ in range(60):
+        low, high = np.sort(random.standard_normal(2) * 10.0 ** random.uniform(-9, 4)).tolist()
+        limits = (int(low), int(high) + 1) if random.random() < 0.3 else (low, high)
+        bins = int(random.integers(1, 10 ** random.integers(1, 5)))
+        if random.random() < 0.2:
+            limits = (limits[0] + 1000, limits[1] + 1000)
+        try:
+            wanted, edges = np.histogram(a, bins, limits)
+        except ValueError as error:
+            refused += 1
+            with pytest.raises(ValueError, match=str(error).split(".")[0]):
+                quern.histogram(ours, bins, limits)
+            continue
+        found, made = quern.histogram(ours, bins, limits)
+        assert (made.dtype, made.get().tobytes()) == (edges.dtype, edges.tobytes())
+        check(found, wanted)
+    assert refused > 0 or code not in "ef"
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_rules(device, rule):
     random = np.random.default_rng(5)

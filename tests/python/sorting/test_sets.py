@@ -45,10 +45,16 @@ def test_unique(device, dtype):
 
 @pytest.mark.parametrize("code", ["b", "e", "f", "q", "D"])
 @pytest.mark.parametrize("most", [1, 40, 10**6])
-def test_unique_of_many(device, code, most):
+@pytest.mark.parametrize("gpu_layout", [False, True])
+def test_unique_of_many(device, plan_as, code, most, gpu_layout):
     """Runs of one value begin and end anywhere in what a block has, or there are none."""
     random = np.random.default_rng(most)
-    for count in (1, 1024, 8193, 30_001):
+    with plan_as(gpu_layout=gpu_layout):
+        check_unique_of_many(random, code, most)
+
+
+def check_unique_of_many(random, code, most):
+    for count in (1, 31, 1024, 8192, 8193, 30_001):
         a = random.integers(0, min(most, {"b": 127, "e": 2000}.get(code, most)), count).astype(code)
         if code in "efD":
             a[::7] = np.nan
