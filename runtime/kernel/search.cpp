@@ -10,6 +10,7 @@
 #include "runtime/kernel/plan_options.h"
 #include "runtime/kernel/program.h"
 #include "runtime/kernel/waiting.h"
+#include "runtime/memory/copy.h"
 #include "runtime/stream/stream.h"
 
 #include <algorithm>
@@ -170,20 +171,46 @@ void keep_heads(const Array& sorted, const Heads& heads, bool one_nan,
                                       : each(sorted, sorted.size(), on_wait));
 }
 
-// The values alone, in one pass. Their number is known too late to make room for just them: few are
+// The first `count` of `values`. Their number is known too late to make room for just them: few are
 // copied, more stay where there would be room for four times as many at most.
-Array keep_by_tiles(const Array& sorted, bool one_nan, OnWait on_wait) {
+Array first_of(const Array& values, const Array& count, OnWait on_wait) {
     constexpr std::int64_t most_waste = 4;
+    const auto total = read_back<std::int64_t>(values.device(), count.address(), on_wait);
+    Array kept = slice(values, 0, {.count = total});
+    if (total * most_waste >= values.size())
+        return kept;
+    Array copy = make(values, values.dtype(), kept.shape());
+    copy_into(copy, kept, current_stream(values.device()));
+    return copy;
+}
+
+// GPUs, distinct values alone: of a sorted array in one pass; of elements of one or two bytes that
+// are not sorted by a table of bits. There all NaN are one.
+Array keep_by_tiles(const Array& sorted, bool one_nan, OnWait on_wait) {
     const Array values = make(sorted, sorted.dtype(), Dims{sorted.size()}),
                 count = make(sorted, DType::int64, Dims{1});
     pick_heads_by_tiles(sorted, one_nan, values, count, on_wait);
-    const auto total = read_back<std::int64_t>(sorted.device(), count.address(), on_wait);
-    Array kept = slice(values, 0, {.count = total});
-    if (total * most_waste >= sorted.size())
-        return kept;
-    Array copy = make(sorted, sorted.dtype(), kept.shape());
-    copy_into(copy, kept, current_stream(sorted.device()));
-    return copy;
+    return first_of(values, count, on_wait);
+}
+Array keep_by_keys(const Array& a, OnWait on_wait) {
+    constexpr std::int64_t threads = 512, list_threads = 1024, of_a_thread = 64;
+    Device& device = a.device();
+    const CUstream stream = current_stream(device);
+    const std::int64_t keys = std::int64_t{1} << 8 * row(a.dtype()).bytes;
+    const Array table = make(a, DType::uint32, Dims{keys / 32}),
+                values = make(a, a.dtype(), Dims{std::min(keys, a.size())}),
+                count = make(a, DType::int64, Dims{1});
+    fill_bytes(device, table.address(), 0, static_cast<std::size_t>(table.nbytes()), stream);
+    const DType types[] = {a.dtype()};
+    const ProgramText program{"quern/distinct.cuh", types};
+    const auto blocks = static_cast<std::uint32_t>(
+        std::min<std::int64_t>(a.size() / (threads * of_a_thread) + 1,
+                               2 * static_cast<std::int64_t>(device.properties().multiprocessors)));
+    const Argument marking[] = {Argument::of(a), number(a.size()), Argument::of(table)};
+    launch_program(program, "quern_mark", marking, {device, stream, blocks, threads, on_wait});
+    const Argument listing[] = {Argument::of(table), Argument::of(values), Argument::of(count)};
+    launch_program(program, "quern_list", listing, {device, stream, 1, list_threads, on_wait});
+    return first_of(values, count, on_wait);
 }
 
 // Whether sorted values are among others, on a CPU: both are walked along.
@@ -290,6 +317,11 @@ std::size_t count_in_order(std::span<const Array> rows, const Array* places, OnW
 }
 
 Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait) {
+    const bool values_alone = !call.firsts && !call.inverse && !call.counts && a.size() > 0 &&
+                              plan_target(a.device()) == Target::gpu;
+    const bool has_unlike_nan = row(a.dtype()).kind == Kind::floating && !call.one_nan;
+    if (values_alone && row(a.dtype()).bytes <= 2 && a.c_contiguous() && !has_unlike_nan)
+        return {keep_by_keys(a, on_wait), {}, {}, {}};
     std::optional<Array> places;
     const auto sorted = [&] {
         if (!call.firsts && !call.inverse)
@@ -298,7 +330,7 @@ Distinct distinct(const Array& a, const DistinctCall& call, OnWait on_wait) {
         places = std::move(made.places);
         return std::move(made.values);
     }();
-    if (!places && !call.counts && a.size() > 0 && plan_target(a.device()) == Target::gpu)
+    if (values_alone)
         return {keep_by_tiles(sorted, call.one_nan, on_wait), {}, {}, {}};
     const Heads heads = number_heads(sorted, call.one_nan, on_wait);
     const Dims kept{heads.total};

@@ -79,6 +79,12 @@ TEST_P(Programs, SearchesAndSets) {
     }
 }
 
+TEST_P(Programs, DistinctValues) {
+    for (const DType dtype :
+         {DType::boolean, DType::int8, DType::uint16, DType::float16, DType::bfloat16})
+        expect_compiles({"quern/distinct.cuh", {&dtype, 1}});
+}
+
 TEST_P(Programs, Interpolation) {
     constexpr DType dtype = DType::float64;
     for (const int parts : {1, 2})

@@ -43,7 +43,7 @@ def test_unique(device, dtype):
     check(ours, np.unique(a, return_counts=True, equal_nan=False))
 
 
-@pytest.mark.parametrize("code", ["b", "e", "f", "q", "D"])
+@pytest.mark.parametrize("code", ["b", "H", "e", "f", "q", "D"])
 @pytest.mark.parametrize("most", [1, 40, 10**6])
 @pytest.mark.parametrize("gpu_layout", [False, True])
 def test_unique_of_many(device, plan_as, code, most, gpu_layout):
@@ -55,7 +55,7 @@ def test_unique_of_many(device, plan_as, code, most, gpu_layout):
 
 def check_unique_of_many(random, code, most):
     for count in (1, 31, 1024, 8192, 8193, 30_001):
-        a = random.integers(0, min(most, {"b": 127, "e": 2000}.get(code, most)), count).astype(code)
+        a = random.integers(0, min(most, {"b": 127, "H": 2**16, "e": 2000}.get(code, most)), count).astype(code)
         if code in "efD":
             a[::7] = np.nan
         for equal_nan in (True, False):
@@ -63,6 +63,23 @@ def check_unique_of_many(random, code, most):
                 quern.unique(quern.asarray(a), equal_nan=equal_nan),
                 np.unique(a, equal_nan=equal_nan),
             )
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL if d.itemsize <= 2], ids=str)
+def test_unique_of_all_bits(device, plan_as, dtype):
+    """Whatever small elements there can be, both zeros and NaN among them, from any byte on."""
+    random = np.random.default_rng(7)
+    for count, start in ((1, 0), (7, 1), (100, 3), (5000, 9), (200_000, 5)):
+        a = random.integers(0, 2 if dtype.kind == "b" else 256, count * dtype.itemsize, np.uint8)
+        a = a.view(dtype)[start:] if count > start else a.view(dtype)
+        if dtype.kind in "fV":
+            a[::5] = random.choice([0.0, -0.0, np.nan, np.inf], a[::5].size)
+        wanted = np.unique(a.astype("f4"))
+        for layout in (False, True):
+            with plan_as(gpu_layout=layout):
+                found = quern.unique(quern.asarray(np.append(a[:start], a).astype(dtype))[start:])
+                assert found.dtype == dtype
+                np.testing.assert_array_equal(found.get().astype("f4"), wanted)
 
 
 def test_unique_shapes_and_forms(device):
