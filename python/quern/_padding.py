@@ -236,7 +236,7 @@ def _borders_cost_more(padded: ndarray) -> bool:
     if padded.ndim == 0:
         return False
     line = padded.shape[0 if padded.flags.fnc else -1] * padded.dtype.itemsize
-    small = 1 << 14 if padded.device.is_cpu else 1 << 25
+    small = 1 << 14 if padded.device.is_cpu else 1 << 26
     return line <= 512 or padded.nbytes <= small
 
 
