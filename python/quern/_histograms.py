@@ -64,10 +64,10 @@ def bincount(x: Any, weights: ndarray | None = None, minlength: int = 0) -> ndar
     if x.size == 0:
         weights = None  # as NumPy, which returns integers then
     else:
-        least, most = _ends(x)
-        if least < 0:
+        most = int(x.view(f"u{x.dtype.itemsize}").max())  # beyond all others if one is negative
+        if x.dtype.kind == "i" and most > np.iinfo(x.dtype).max:
             raise ValueError("'list' argument must have no negative elements")
-        bins = max(bins, int(most) + 1)
+        bins = max(bins, most + 1)
     return _core._count(ascontiguousarray(x), bins, None, 0.0, weights)
 
 
