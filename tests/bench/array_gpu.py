@@ -121,12 +121,16 @@ def evaluated(text: str, names: dict[str, Any]) -> Callable[[], object]:
     return eval(f"lambda: {text}", names)
 
 
-def function_rows(parts: list[str]) -> Iterator[Row]:
+Names = dict[str, Any]
+Peers = dict[str, tuple[Names, Callable[[], object]]]
+
+
+def names_of(host: dict[str, Any]) -> tuple[Names, Peers]:
+    """What expressions may name, here and at each peer, which has views of the same memory; and what waits for it."""
     import quern
 
-    arrays = {name: quern.asarray(array) for name, array in inputs().items()}
-    ours: dict[str, Any] = arrays | {"np": quern}  # peers have views of the same memory
-    peers: dict[str, tuple[dict[str, Any], Callable[[], object]]] = {}
+    arrays = {name: quern.asarray(array) for name, array in host.items()}
+    peers: Peers = {}
     if have("cupy"):
         import cupy
 
@@ -137,34 +141,45 @@ def function_rows(parts: list[str]) -> Iterator[Row]:
 
         tensors = {name: torch.from_dlpack(array) for name, array in arrays.items()}
         peers["PyTorch"] = (tensors | {"torch": torch}, torch.cuda.synchronize)
+    return arrays | {"np": quern}, peers
+
+
+def compared(line: str, ours: Names, peers: Peers, rounds: int, prefix: str = "") -> Row:
+    """A line as FUNCTIONS has them, by whoever can do it."""
+    import quern
+
+    name, text, torch_text = (part.strip() for part in line.split("|"))
+    name = prefix + name
+    calls = {"ours": partial(time_ms, evaluated(text, ours), quern.synchronize)}
+    for peer, (names, wait) in peers.items():
+        calls[peer] = partial(
+            time_ms, evaluated(torch_text if peer == "PyTorch" else text, names), wait
+        )
+    for peer in list(calls):
+        try:
+            calls[peer]()
+        except Exception as error:
+            print(f"{name}: {peer}: {error}", file=sys.stderr)
+            del calls[peer]
+    if "ours" not in calls:
+        return Row(SECTION, name, "ms", skipped="it raised")
+    samples = alternate(calls, rounds)
+    row = Row(SECTION, name, "ms", samples.pop("ours"), demand="<= the better peer", limit=1.0)
+    row.peers = samples
+    if samples:
+        row.reference_name = min(samples, key=lambda peer: samples[peer].median)
+        row.reference = samples[row.reference_name]
+    return row
+
+
+def function_rows(parts: list[str]) -> Iterator[Row]:
+    ours, peers = names_of(inputs())
     for names in (ours, *(names for names, _ in peers.values())):
         names["R"] = [names["M"][k] for k in range(1000)]
         names["Q"] = [row[:100] for row in names["R"]]
     for line in FUNCTIONS.strip().splitlines():
-        name, text, torch_text = (part.strip() for part in line.split("|"))
-        if not wanted(name, parts):
-            continue
-        calls = {"ours": partial(time_ms, evaluated(text, ours), quern.synchronize)}
-        for peer, (names, wait) in peers.items():
-            calls[peer] = partial(
-                time_ms, evaluated(torch_text if peer == "PyTorch" else text, names), wait
-            )
-        for peer in list(calls):
-            try:
-                calls[peer]()
-            except Exception as error:
-                print(f"{name}: {peer}: {error}", file=sys.stderr)
-                del calls[peer]
-        if "ours" not in calls:
-            yield Row(SECTION, name, "ms", skipped="it raised")
-            continue
-        samples = alternate(calls, ROUNDS)
-        row = Row(SECTION, name, "ms", samples.pop("ours"), demand="<= the better peer", limit=1.0)
-        row.peers = samples
-        if samples:
-            row.reference_name = min(samples, key=lambda peer: samples[peer].median)
-            row.reference = samples[row.reference_name]
-        yield row
+        if wanted(line, parts):
+            yield compared(line, ours, peers, ROUNDS)
 
 
 def ufunc_rows(parts: list[str]) -> Iterator[Row]:
