@@ -209,8 +209,8 @@ def _weights(weights: Any, like: ndarray) -> ndarray:
 def _ends(a: ndarray) -> Any:
     """The least and the greatest element, in one synchronisation."""
     both = empty(2, a.dtype, device=a.device)
-    both[0] = a.min()
-    both[1] = a.max()
+    a.min(out=both[0])
+    a.max(out=both[1])
     return both.get()
 
 
@@ -296,12 +296,15 @@ def _edges(
 
 
 def _surely_rise(first: Any, last: Any, count: int, dtype: np.dtype[Any]) -> bool:
-    """Whether nobody need look at the edges. Not of NumPy's numbers, in whose precision its `linspace` computes."""
-    if type(first) not in (float, int) or type(last) not in (float, int) or dtype not in ROUNDING:
+    """Whether nobody need look at the edges. Not of short floats, in whose precision NumPy's `linspace` computes."""
+    low, high = (
+        end.item() if isinstance(end, np.integer | np.float64) else end for end in (first, last)
+    )
+    if type(low) not in (float, int) or type(high) not in (float, int) or dtype not in ROUNDING:
         return False
     step, least, most = ROUNDING[dtype]
-    size: float = max(abs(first), abs(last), least)
-    distance: float = last - first
+    size: float = max(abs(low), abs(high), least)
+    distance: float = high - low
     return size <= most and 4 * step * size * count < distance <= most
 
 
