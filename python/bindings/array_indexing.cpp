@@ -96,7 +96,7 @@ py::object take(const Array& a, const py::object& indices, const py::object& axi
     if (axis.is_none())
         return into(out, a, index.shape(), "ndarray.take", Casting::safe,
                     [&](const Array* target) { return take_flat(a, index, call, target); });
-    const int along = normalise_axis(to_int(axis, "axis"), std::max(a.ndim(), 1));
+    const int along = normalise_axis(to_int_not_bool(axis, "axis"), std::max(a.ndim(), 1));
     const Array from = a.ndim() == 0 ? *reshape_view(a, Dims{1}) : a;
     Items items(static_cast<std::size_t>(along), SliceIndex{});
     items.emplace_back(ArrayIndex{index});
@@ -151,7 +151,7 @@ py::object take_along_axis(const Array& arr, const py::object& indices, const py
     if (axis.is_none())
         return finished(take_flat(from, index, call));
     return finished(
-        take_along(from, index, normalise_axis(to_int(axis, "axis"), from.ndim()), call));
+        take_along(from, index, normalise_axis(to_int_not_bool(axis, "axis"), from.ndim()), call));
 }
 
 void put_along_axis(const Array& arr, const py::object& indices, const py::object& values,
@@ -161,7 +161,8 @@ void put_along_axis(const Array& arr, const py::object& indices, const py::objec
     std::optional<Array> kept;
     const Argument value = to_value(target, values, kept);
     if (!axis.is_none()) {
-        put_along(target, index, normalise_axis(to_int(axis, "axis"), target.ndim()), value, call);
+        put_along(target, index, normalise_axis(to_int_not_bool(axis, "axis"), target.ndim()),
+                  value, call);
     } else {
         const Array given =
             value.kind == ArgType::Kind::array

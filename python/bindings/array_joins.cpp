@@ -14,7 +14,7 @@ py::object joined(const std::vector<Array>& parts, const py::object& axis, const
                   const py::object& dtype, const std::string& casting) {
     ConcatenateCall call;
     if (!axis.is_none())
-        call.axis = to_int(axis, "axis");
+        call.axis = to_int_not_bool(axis, "axis");
     if (!out.is_none()) {
         call.out = find_array(out.ptr());
         if (call.out == nullptr)

@@ -170,8 +170,6 @@ std::int64_t to_int(py::handle object, const char* what) {
     if (!PyIndex_Check(object.ptr()))
         throw TypeError(join(what, ": '", Py_TYPE(object.ptr())->tp_name,
                              "' object cannot be interpreted as an integer"));
-    if (PyBool_Check(object.ptr())) // often a `keepdims` in the wrong place
-        throw TypeError(join(what, ": an integer is required, not a bool"));
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
     if (!number)
         throw py::error_already_set();
@@ -181,12 +179,18 @@ std::int64_t to_int(py::handle object, const char* what) {
     return value;
 }
 
+std::int64_t to_int_not_bool(py::handle object, const char* what) {
+    if (PyBool_Check(object.ptr()))
+        throw TypeError(join(what, ": an integer is required, not a bool"));
+    return to_int(object, what);
+}
+
 Dims to_dims(py::handle object, const char* what) {
     const bool is_sequence = PySequence_Check(object.ptr()) && !PyUnicode_Check(object.ptr());
     if (PyIndex_Check(object.ptr())) {
         if (!is_sequence || PySequence_Size(object.ptr()) < 0) { // a 0-d array has no length
             PyErr_Clear();
-            return Dims{to_int(object, what)};
+            return Dims{to_int_not_bool(object, what)};
         }
     } else if (!is_sequence) {
         throw TypeError(join(what, " must be an int or a sequence of ints, not ",
@@ -207,7 +211,7 @@ Dims to_dims(std::span<PyObject* const> ints, const char* what) {
                               ", found ", ints.size()));
     Dims dims(ints.size());
     for (std::size_t k = 0; k < ints.size(); ++k)
-        dims[static_cast<int>(k)] = to_int(ints[k], what);
+        dims[static_cast<int>(k)] = to_int_not_bool(ints[k], what);
     return dims;
 }
 
@@ -231,9 +235,9 @@ bool read_axes(py::handle object, std::vector<std::int64_t>& axes) {
         return false;
     if (PyTuple_Check(object.ptr()))
         for (const py::handle item : object)
-            axes.push_back(to_int(item, "axis"));
+            axes.push_back(to_int_not_bool(item, "axis"));
     else
-        axes.push_back(to_int(object, "axis"));
+        axes.push_back(to_int_not_bool(object, "axis"));
     return true;
 }
 

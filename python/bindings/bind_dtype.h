@@ -31,6 +31,8 @@ namespace quern::python {
 [[nodiscard]] Dims to_dims(std::span<PyObject* const> ints, const char* what);
 [[nodiscard]] PyObject* dims_tuple(const Dims& dims) noexcept; // a new reference
 [[nodiscard]] std::int64_t to_int(pybind11::handle object, const char* what);
+// An axis or an extent, which no bool is: that is most often a `keepdims` in the wrong place.
+[[nodiscard]] std::int64_t to_int_not_bool(pybind11::handle object, const char* what);
 // axis=: an int or a tuple of ints, appended to `axes`; false for None, which is all axes.
 [[nodiscard]] bool read_axes(pybind11::handle object, std::vector<std::int64_t>& axes);
 

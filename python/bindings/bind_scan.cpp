@@ -15,7 +15,7 @@ namespace {
 CumulativeCall call_of(const py::object& axis, const py::object& dtype, const py::object& out) {
     CumulativeCall call;
     if (!axis.is_none())
-        call.axis = to_int(axis.ptr(), "axis");
+        call.axis = to_int_not_bool(axis.ptr(), "axis");
     if (!dtype.is_none())
         call.dtype = to_dtype(dtype);
     if (!out.is_none()) {

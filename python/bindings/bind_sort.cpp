@@ -18,7 +18,7 @@ namespace {
 std::optional<std::int64_t> read_axis(const py::object& axis) {
     if (axis.is_none())
         return std::nullopt;
-    return to_int(axis.ptr(), "axis");
+    return to_int_not_bool(axis.ptr(), "axis");
 }
 
 SortCall call_of(bool gpu_layout, int road, int held, int block, int key_bits) {

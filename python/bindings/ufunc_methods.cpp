@@ -65,7 +65,7 @@ UfuncLine line_of(const Array& array, const py::object& axis, const py::object& 
     UfuncLine line;
     if (axis.is_none() && array.ndim() > 1)
         throw ValueError(join(method, " does not allow multiple axes"));
-    line.axis = axis.is_none() ? 0 : to_int(axis, "axis");
+    line.axis = axis.is_none() ? 0 : to_int_not_bool(axis, "axis");
     if (!dtype.is_none())
         line.dtype = to_dtype(dtype);
     line.out = array_or_null(out, "out");

@@ -137,10 +137,10 @@ TEST_P(Programs, PartitionsAndTables) {
 // A kernel may bring any of the prelude's files together: no name may stand twice.
 TEST_P(Programs, EveryFileBesideTheOthers) {
     constexpr std::string_view programs[] = {
-        "count",          "parts_cpu",      "partition",      "runs_cpu",         "search",
-        "sets",           "sort",           "sort_cpu",       "sort_gpu",         "sort_short_cpu",
-        "sort_short_gpu", "sort_taken_cpu", "sort_split_cpu", "sort_vectors_cpu", "stand",
-        "table"};
+        "count",          "distinct",       "parts_cpu",      "partition",      "runs_cpu",
+        "search",         "sets",           "sort",           "sort_cpu",       "sort_gpu",
+        "sort_short_cpu", "sort_short_gpu", "sort_taken_cpu", "sort_split_cpu", "sort_vectors_cpu",
+        "stand",          "table"};
     const auto include = [](std::string_view name) { return join("#include \"", name, "\"\n"); };
     std::string all;
     for (const std::string_view name : {"elementwise", "half", "bfloat16", "complex", "reduce"})
