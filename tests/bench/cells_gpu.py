@@ -92,7 +92,7 @@ def asked(name: str, dtype: str, parts: list[str]) -> bool:
 
 def of_a_cell(name: str, host: dict[str, Any], texts: str) -> Iterator[Row]:
     ours, peers = names_of(host)
-    for line in texts.strip().splitlines():
+    for line in filter(None, texts.splitlines()):
         yield compared(line, ours, peers, ROUNDS, f"{name}: ")
 
 
