@@ -43,6 +43,20 @@ std::string choice(std::size_t parts) {
                 array(parts - 1), "[at]");
 }
 
+std::string end(std::size_t k) { return join("end", k); }
+
+// The element at `at` of a line, out of the first array whose piece ends behind it.
+std::string piece(const PieceForm& form) {
+    std::string value;
+    for (std::size_t k = 0; k < form.parts; ++k) {
+        const std::string from = k == 0 ? "" : join(" - ", end(k - 1));
+        const std::string lines = form.lines ? join("line * (", end(k), from, ") + ") : "";
+        const std::string element = join(array(k), "[", lines, "at", from, "]");
+        value += k + 1 < form.parts ? join("at < ", end(k), " ? ", element, " : ") : element;
+    }
+    return value;
+}
+
 } // namespace
 
 std::optional<DType> line_type(std::size_t parts, std::int64_t bytes) {
@@ -73,6 +87,25 @@ ElementwiseSpec line_spec(const LineForm& form) {
     }
     return make_elementwise_spec(
         {.in_params = in, .out_params = out, .operation = operation, .name = "quern_lines"});
+}
+
+ElementwiseSpec piece_spec(const PieceForm& form) {
+    const std::string_view element = row(*carrier_of(form.bytes)).name;
+    std::string arrays, ends;
+    for (std::size_t k = 0; k < form.parts; ++k) {
+        arrays += join("raw ", element, " ", array(k), ", ");
+        ends += join(k ? ", " : "", "int64 ", end(k));
+    }
+    const std::string width = end(form.parts - 1);
+    const std::string place = form.lines
+                                  ? join("const ptrdiff_t line = static_cast<unsigned int>(i) / "
+                                         "static_cast<unsigned int>(",
+                                         width, "), at = i - line * ", width, "; ")
+                                  : "const ptrdiff_t at = i; ";
+    return make_elementwise_spec({.in_params = arrays + ends,
+                                  .out_params = join(element, " joined"),
+                                  .operation = join(place, "joined = ", piece(form)),
+                                  .name = "quern_pieces"});
 }
 
 } // namespace quern

@@ -1,4 +1,4 @@
-// Kernels that write lines of elements, each from an array of its own.
+// Kernels that write lines of elements, each element or piece of a line from an array of its own.
 #pragma once
 #include "compiler/spec/kernel_spec.h"
 
@@ -28,5 +28,17 @@ inline constexpr std::size_t most_line_parts = 8;
 // Parameters: the arrays, then the lines; where elements are found the arrays are raw, and lines of
 // elements one array; where they are stored that one is raw.
 [[nodiscard]] ElementwiseSpec line_spec(const LineForm& form);
+
+// Arrays one behind the other, on a GPU.
+struct PieceForm {
+    std::size_t parts = 2;  // arrays, at most `most_line_parts`
+    std::int64_t bytes = 1; // of an element
+    bool lines = false;     // each array has a piece of every line; there are below 2^32 elements
+    friend auto operator<=>(const PieceForm&, const PieceForm&) = default;
+};
+
+// Parameters: the arrays, raw; where in a line the piece of each ends, int64; the lines as one
+// array.
+[[nodiscard]] ElementwiseSpec piece_spec(const PieceForm& form);
 
 } // namespace quern

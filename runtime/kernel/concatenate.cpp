@@ -1,5 +1,5 @@
 // Concatenation: every part has its slice of the target, and the one copy of fill.h writes it
-// there; parts of an element a line are interleaved.
+// there; parts of an element a line are interleaved, and on a GPU a few dense ones are one launch.
 #include "runtime/kernel/concatenate.h"
 
 #include "compiler/base/error.h"
@@ -9,6 +9,7 @@
 #include "runtime/kernel/fill.h"
 #include "runtime/kernel/indexing.h"
 #include "runtime/kernel/interleave.h"
+#include "runtime/kernel/pieces.h"
 #include "runtime/kernel/recorder.h"
 #include "runtime/stream/stream.h"
 
@@ -172,7 +173,8 @@ Array concatenate(std::span<const Array> parts, const ConcatenateCall& call) {
     }
     Array target = target_of(call, parts, shape);
     const CUstream stream = current_stream(target.device());
-    if (call.axis && call.out == nullptr && interleave(parts, axis, target, stream))
+    if (call.out == nullptr &&
+        (interleave(parts, axis, target, stream) || join_pieces(parts, axis, target, stream)))
         return target;
     std::int64_t start = 0;
     std::size_t like = 0; // where the parts that are alike end

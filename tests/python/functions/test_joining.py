@@ -61,6 +61,22 @@ def test_concatenate_options(same, make, device):
         quern.concatenate([quern.asarray(b)], out=quern.broadcast_to(quern.zeros(3), (1, 3)))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2, None])
+def test_concatenate_pieces(same, make, dtype, axis):
+    """A few dense parts: of every width, alignment and number that one launch takes, and beyond."""
+
+    def part(k):
+        whole = make((5, 3, 8), dtype, seed=k)
+        lengths = {0: np.s_[: 1 + k % 4], 2: np.s_[:, :, : 1 + k % 5]}
+        return np.ascontiguousarray(whole[lengths.get(axis, ...)])
+
+    parts = [part(k) for k in range(9)]
+    for count in (2, 3, 8, 9):
+        same("concatenate", parts[:count], axis)
+    line = make((200,), dtype)
+    same("concatenate", [line[3:100], line[1:9], line[:0], line[5:]], axis and None)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_concatenate_many(same, make, dtype, axis):
     """Runs of parts that are alike, one kernel each, between others."""

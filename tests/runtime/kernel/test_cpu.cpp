@@ -89,6 +89,49 @@ TEST(OnCpu, LinesOfElements) {
         }
 }
 
+TEST(OnCpu, PiecesOfLinesComeFromTheirArrays) {
+    Device& cpu = find_device("cpu");
+    std::mt19937 random(8);
+    for (const std::int64_t bytes : {1, 2, 4, 8, 16})
+        for (const std::size_t parts : {2, 3, 8})
+            for (const std::int64_t lines : {1, 5}) {
+                std::vector<Array> arrays;
+                std::vector<Argument> args;
+                std::vector<std::int64_t> ends;
+                arrays.reserve(parts + 1);
+                for (std::size_t k = 0; k < parts; ++k) {
+                    const std::int64_t count = 1 + static_cast<std::int64_t>(random() % 40);
+                    ends.push_back((k ? ends.back() : 0) + count);
+                    arrays.push_back(
+                        Array::empty(cpu, *carrier_of(bytes), {lines * count}, nullptr));
+                    auto* const own = reinterpret_cast<unsigned char*>(arrays.back().address());
+                    std::generate_n(own, lines * count * bytes,
+                                    [&] { return static_cast<unsigned char>(random()); });
+                    args.push_back(Argument::of(arrays.back()));
+                }
+                for (const std::int64_t end : ends)
+                    args.push_back(Argument::of(Scalar::of(end)));
+                arrays.push_back(
+                    Array::empty(cpu, *carrier_of(bytes), {lines * ends.back()}, nullptr));
+                args.push_back(Argument::of(arrays.back()));
+                ElementwiseKernel kernel(piece_spec({parts, bytes, lines > 1}));
+                kernel(args);
+                const auto* made = reinterpret_cast<const char*>(arrays.back().address());
+                for (std::int64_t line = 0; line < lines; ++line)
+                    for (std::size_t k = 0; k < parts; ++k) {
+                        const auto own = static_cast<std::size_t>(arrays[k].nbytes() / lines);
+                        ASSERT_EQ(std::memcmp(made,
+                                              reinterpret_cast<const char*>(arrays[k].address()) +
+                                                  static_cast<std::size_t>(line) * own,
+                                              own),
+                                  0)
+                            << parts << " parts of " << bytes << " bytes, line " << line
+                            << ", part " << k;
+                        made += own;
+                    }
+            }
+}
+
 TEST(OnCpu, ThreadsThatMissTogetherCompileOnce) {
     Device& cpu = find_device("cpu");
     const std::string name = "together_" + std::to_string(getpid());
