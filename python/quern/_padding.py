@@ -216,7 +216,7 @@ def pad(array: object, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
                 )
     if mode == "constant":
         values = {value for pair in _pairs(options["constant_values"], a.ndim) for value in pair}
-        if len(values) == 1 and _borders_cost_more(padded):
+        if len(values) == 1 and _borders_cost_more(padded, widths):
             padded[...] = values.pop()
             padded[tuple(inner)] = a
             return padded
@@ -227,16 +227,17 @@ def pad(array: object, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
     return padded
 
 
-def _borders_cost_more(padded: ndarray) -> bool:
+def _borders_cost_more(padded: ndarray, widths: list[Pair]) -> bool:
     """Is all of it written sooner than its borders?
 
     Those of short lines are parts of what memory moves at once; those of a small array are little to do for so
-    many launches.
+    many launches, in each of which a GPU writes 16 MiB.
     """
     if padded.ndim == 0:
         return False
     line = padded.shape[0 if padded.flags.fnc else -1] * padded.dtype.itemsize
-    small = 1 << 14 if padded.device.is_cpu else 1 << 26
+    borders = sum(bool(width) for pair in widths for width in pair)
+    small = 1 << 14 if padded.device.is_cpu else (borders - 1) << 24
     return line <= 512 or padded.nbytes <= small
 
 
