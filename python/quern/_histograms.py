@@ -11,7 +11,7 @@ import numpy as np
 from quern import _core
 from quern._bin_widths import WIDTHS
 from quern._core import ndarray
-from quern._creation import asarray, ascontiguousarray, empty, linspace, zeros
+from quern._creation import asarray, ascontiguousarray, empty, zeros
 from quern._sorting import searchsorted
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def _edges(
         if range is not None:
             a = a[(a >= first) & (a <= last)]
         count = _bins_by_rule(a, bins, (float(first), float(last)))
-    elif not np.iterable(bins):
+    elif type(bins) is int or not np.iterable(bins):
         try:
             count = operator.index(bins)
         except TypeError:
@@ -286,26 +286,32 @@ def _edges(
     dtype = np.result_type(first, last, a.dtype)
     if dtype.kind in "iu":
         dtype = np.result_type(dtype, float)
-    if _surely_rise(first, last, count, dtype):
-        edges = linspace(first, last, count + 1, dtype=dtype, device=a.device)
-        return edges, float(dtype.type(last)) - float(dtype.type(first))
+    ends = _ends_of_rising(first, last, count, dtype)
+    if ends is not None:
+        low, high = ends
+        step = (high - low) / count
+        edges = _core._linspace(low, high, step, count + 1, True, dtype, a.device)
+        return edges, float(dtype.type(high)) - float(dtype.type(low))
     made = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)
     if np.any(made[:-1] >= made[1:]):
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
     return asarray(made, device=a.device), float(made[-1]) - float(made[0])
 
 
-def _surely_rise(first: Any, last: Any, count: int, dtype: np.dtype[Any]) -> bool:
-    """Whether nobody need look at the edges. Not of short floats, in whose precision NumPy's `linspace` computes."""
+def _ends_of_rising(
+    first: Any, last: Any, count: int, dtype: np.dtype[Any]
+) -> tuple[float, float] | None:
+    """The ends, if nobody need look at the edges; of short floats, in which NumPy computes them, somebody must."""
     low, high = (
         end.item() if isinstance(end, np.integer | np.float64) else end for end in (first, last)
     )
     if type(low) not in (float, int) or type(high) not in (float, int) or dtype not in ROUNDING:
-        return False
+        return None
     step, least, most = ROUNDING[dtype]
     size: float = max(abs(low), abs(high), least)
-    distance: float = high - low
-    return size <= most and 4 * step * size * count < distance <= most
+    if size <= most and 4 * step * size * count < high - low <= most:
+        return float(low), float(high)
+    return None
 
 
 def _bins_by_rule(a: ndarray, rule: str, outer: tuple[float, float]) -> int:
