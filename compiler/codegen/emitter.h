@@ -144,6 +144,7 @@ class ElementwiseEmitter {
     void vector_loop();
     void single_loop();
     void scattered_loop();
+    [[nodiscard]] bool reads_places() const;
     [[nodiscard]] int tile_blocks() const;
     void tile_loop();
     // Gives the text of an operand's first element in the current row.

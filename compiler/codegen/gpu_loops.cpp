@@ -6,6 +6,11 @@
 
 namespace quern {
 
+// Of an array that is read here and there the caches keep what they can: all else makes way.
+bool ElementwiseEmitter::reads_places() const {
+    return std::ranges::any_of(spec_.params, [](const Param& p) { return p.place && !p.output; });
+}
+
 // A block's share of the steps, as wide as it is, or twice.
 void ElementwiseEmitter::turns_loop() {
     out_.line("const ", index_, " ", own("past"), " = static_cast<", index_, ">(blockIdx.x + 1) * ",
@@ -60,11 +65,7 @@ void ElementwiseEmitter::vector_loop() {
                       nth = inner > 0 ? join("static_cast<ptrdiff_t>(", own("row"), ") * ", extent,
                                              " + ", in_row)
                                       : in_row;
-    // Of an array that is read here and there the caches keep what they can: all else makes way.
-    const std::string_view once =
-        std::ranges::any_of(spec_.params, [](const Param& p) { return p.place && !p.output; })
-            ? "<true>("
-            : "(";
+    const std::string_view once = reads_places() ? "<true>(" : "(";
     const auto move_packs = [&](std::string_view how, auto&& chosen) {
         for (int pack = 0; pack <= (layout_.pairs ? 1 : 0); ++pack)
             for (const OperandRef& ref : operands_)
@@ -215,7 +216,10 @@ void ElementwiseEmitter::scattered_loop() {
     });
     each_lane([&] {
         for (const OperandRef& ref : operands_)
-            if (stored(ref))
+            if (stored(ref) && reads_places())
+                out_.line("quern::store_once(", lane_of("places_", ref), ", ",
+                          lane_of("lanes_", ref), ");");
+            else if (stored(ref))
                 out_.line("*", lane_of("places_", ref), " = ", lane_of("lanes_", ref), ";");
     });
     out_.close();

@@ -66,8 +66,13 @@ ElementwiseSpec index_spec(const IndexForm& form) {
         inputs += join(row(form.indices[k]).name, " i", k, ", int64 n", k, ", ");
         if (!form.flat)
             inputs += join("int64 s", k, ", ");
-        at += join(k ? " + " : "", "quern::", name_of(form.mode), "(i", k, ", n", k, ", ", k,
-                   ", fault)", form.flat ? "" : join(" * s", k));
+        const std::string checked =
+            join("quern::", name_of(form.mode), "(i", k, ", n", k, ", ", k, ", fault)");
+        at += k ? " + " : "";
+        at += form.flat     ? checked
+              : form.narrow ? join("static_cast<ptrdiff_t>(static_cast<int>(", checked,
+                                   ")) * static_cast<int>(s", k, ")")
+                            : join(checked, " * s", k);
     }
     if (!reads)
         inputs += form.flat ? "raw T value, int64 count, " : "T value, ";

@@ -26,6 +26,9 @@ struct IndexForm {
     IndexMode mode{};
     bool flat = false;
     std::vector<DType> indices; // dtype of each index array
+    // Extents and strides are below 2^31: a place is one product of 32 bits, and a GPU's loads
+    // stand in no branch.
+    bool narrow = false;
     friend auto operator<=>(const IndexForm&, const IndexForm&) = default;
 };
 

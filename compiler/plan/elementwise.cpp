@@ -258,6 +258,14 @@ bool reads_places(const PlanRequest& request) {
         request.operands, [](const Operand& operand) { return operand.place && !operand.output; });
 }
 
+// Does each row of results come out of one row, here and there?
+bool within_rows(const Nest& nest, const PlanRequest& request, const ElementwiseLayout& layout) {
+    for (std::size_t k = 0; k < request.operands.size(); ++k)
+        if (request.operands[k].place && layout.access[k] == Access::repeated)
+            return nest.ndim > 1;
+    return false;
+}
+
 // A thread's last step takes it as far past the end as the grid is wide.
 void widen_for_last_step(std::int64_t grid_width, ElementwisePlan& plan) {
     ElementwiseLayout& layout = plan.layout;
@@ -296,7 +304,9 @@ void plan_gpu(Nest& nest, const PlanRequest& request, int other_axis, Elementwis
         std::int64_t turns =
             layout.swift ? std::clamp<std::int64_t>(plan.steps / swift_steps, 1, swift_turns) : 1;
         layout.gathers = reads_places(request) && holds_little(request, layout);
-        if (layout.gathers && !request.block_size_given && plan.count >= gather_block_results)
+        if (layout.gathers && !request.block_size_given &&
+            plan.count >=
+                (within_rows(nest, request, layout) ? row_gather_results : gather_block_results))
             plan.block = gather_block;
         layout.pairs = turns > 1 && nest.ndim == 1 && holds_little(request, layout);
         if (layout.pairs)

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace quern {
 namespace {
@@ -75,6 +76,13 @@ void widen(IndexPlan& plan, Array& other) {
         axis.index = recast(axis.index, axis.index.dtype(), 0);
 }
 
+bool is_narrow(const IndexPlan& plan) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    return std::ranges::all_of(plan.indexed, [](const IndexedAxis& axis) {
+        return axis.extent <= most && std::abs(axis.stride) <= most;
+    });
+}
+
 // Runs `form` over the plan. `value` is what is written; `result` what is read into.
 void run(IndexForm form, const IndexPlan& plan, const IndexPlan& given, const Argument* value,
          const Array* result, const IndexCall& call) {
@@ -83,6 +91,7 @@ void run(IndexForm form, const IndexPlan& plan, const IndexPlan& given, const Ar
                     join("an index of ", plan.indexed.size(), " arrays is not supported: at most ",
                          most_index_arrays));
     form.mode = call.mode;
+    form.narrow = !plan.elements.device().is_cpu() && is_narrow(plan);
     std::vector<Argument> args;
     args.reserve(plan.indexed.size() * 3 + 5);
     if (result != nullptr)

@@ -40,6 +40,10 @@ template <class C> struct Mover<true, C> {
     __device__ static C read(const C* from) { return __ldcs(from); }
     __device__ static void write(C* to, const C& chunk) { __stcs(to, chunk); }
 };
+template <class T> __device__ inline void store_once(T* to, const T& value) {
+    typedef typename Chunk<sizeof(T)>::type chunk;
+    Mover<true, chunk>::write(reinterpret_cast<chunk*>(to), reinterpret_cast<const chunk&>(value));
+}
 
 // `lanes` neighbouring elements, moved in the widest accesses that they allow: 16 bytes at a time.
 template <class T, int lanes> struct Pack {

@@ -69,7 +69,9 @@ TEST(Indexing, EveryFormCompilesForGpus) {
         compile_all(index_spec({.act = act, .indices = {DType::int64, DType::uint8}}),
                     DType::complex128);
     for (const IndexMode mode : {IndexMode::wrap, IndexMode::clip})
-        compile_all(index_spec({.mode = mode, .indices = {DType::int32}}), DType::uint32, true);
+        for (const bool narrow : {false, true})
+            compile_all(index_spec({.mode = mode, .indices = {DType::int32}, .narrow = narrow}),
+                        DType::uint32, true);
     for (const IndexAct act : {IndexAct::get, IndexAct::set})
         compile_all(index_spec({.act = act, .flat = true, .indices = {DType::int64}}),
                     DType::float32, true);
@@ -101,6 +103,9 @@ TEST(Indexing, LinesCompileForGpus) {
                 compile_all(line_spec({LineWay::words, parts, bytes}), *line, true);
             compile_all(line_spec({LineWay::found, parts, bytes}), *carrier_of(bytes), true);
         }
+    for (const bool lines : {false, true})
+        for (const std::int64_t bytes : {1, 2, 4, 8, 16})
+            compile_all(piece_spec({most_line_parts, bytes, lines}), *carrier_of(bytes), true);
 }
 
 } // namespace

@@ -402,6 +402,23 @@ TEST(ElementwisePlan, LargeGathersRunInLargeBlocks) {
     }
 }
 
+// Smaller ones do where each row of results is read out of one row; whole rows stay in small
+// blocks.
+TEST(ElementwisePlan, GathersWithinRowsRunInLargeBlocks) {
+    const auto plan = [](std::int64_t rows, bool whole) {
+        constexpr std::int64_t width = 4096;
+        Made table = dense({rows, width}, 4), index = dense({rows, width}, 8);
+        table.place = true;
+        table.strides[whole ? 0 : 1] = 0;
+        index.strides = {whole ? 8 : 0, whole ? 0 : 8};
+        return planned({table, index, dense({rows, width}, 4, true)}).plan;
+    };
+    EXPECT_EQ(plan(256, false).block, 1024u);
+    EXPECT_EQ(plan(255, false).block, 128u);
+    EXPECT_EQ(plan(256, true).block, 128u);
+    EXPECT_EQ(plan(255, false).layout, plan(256, false).layout);
+}
+
 // What writes places keeps the order of its elements on the CPU: one block.
 TEST(ElementwisePlan, WritersOfPlacesAreOneBlock) {
     ElementwiseText text;
