@@ -70,7 +70,7 @@ ElementwiseSpec index_spec(const IndexForm& form) {
             join("quern::", name_of(form.mode), "(i", k, ", n", k, ", ", k, ", fault)");
         at += k ? " + " : "";
         at += form.flat     ? checked
-              : form.narrow ? join("static_cast<ptrdiff_t>(static_cast<int>(", checked,
+              : form.narrow ? join("static_cast<ptrdiff_t>(static_cast<unsigned int>(", checked,
                                    ")) * static_cast<int>(s", k, ")")
                             : join(checked, " * s", k);
     }

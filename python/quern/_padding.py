@@ -200,7 +200,8 @@ def pad(array: object, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
         if unsupported:
             raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
     shape = tuple(before + n + after for n, (before, after) in zip(a.shape, widths, strict=True))
-    padded = empty(shape, a.dtype, "F" if a.flags.fnc else "C", device=a.device)
+    fortran = a.flags.fnc
+    padded = empty(shape, a.dtype, "F" if fortran else "C", device=a.device)
     inner = [slice(before, before + n) for n, (before, _) in zip(a.shape, widths, strict=True)]
     if callable(mode):
         padded.fill(0)
@@ -216,7 +217,7 @@ def pad(array: object, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
                 )
     if mode == "constant":
         values = {value for pair in _pairs(options["constant_values"], a.ndim) for value in pair}
-        if len(values) == 1 and _borders_cost_more(padded, widths):
+        if len(values) == 1 and _borders_cost_more(padded, fortran, widths):
             padded[...] = values.pop()
             padded[tuple(inner)] = a
             return padded
@@ -227,7 +228,7 @@ def pad(array: object, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
     return padded
 
 
-def _borders_cost_more(padded: ndarray, widths: list[Pair]) -> bool:
+def _borders_cost_more(padded: ndarray, fortran: bool, widths: list[Pair]) -> bool:
     """Is all of it written sooner than its borders?
 
     Those of short lines are parts of what memory moves at once; those of a small array are little to do for so
@@ -235,8 +236,8 @@ def _borders_cost_more(padded: ndarray, widths: list[Pair]) -> bool:
     """
     if padded.ndim == 0:
         return False
-    line = padded.shape[0 if padded.flags.fnc else -1] * padded.dtype.itemsize
-    borders = sum(bool(width) for pair in widths for width in pair)
+    line = padded.shape[0 if fortran else -1] * padded.dtype.itemsize
+    borders = sum([width > 0 for pair in widths for width in pair])
     small = 1 << 14 if padded.device.is_cpu else (borders - 1) << 24
     return line <= 512 or padded.nbytes <= small
 
