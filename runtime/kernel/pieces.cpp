@@ -3,7 +3,6 @@
 #include "runtime/kernel/pieces.h"
 
 #include "compiler/base/carrier.h"
-#include "compiler/ops/line_kernel.h"
 #include "runtime/kernel/kernels_by_form.h"
 #include "runtime/kernel/recorder.h"
 
