@@ -29,7 +29,6 @@ DIFFERS = {
     "frombuffer": "a GPU's is a copy",
     "geomspace": "an element 0 of an array gives NaN, no error: nothing waits",
     "geterr": "NumPy's own: kernels report no floating-point errors",
-    "iscomplexobj": "lists are taken, NumPy arrays are not",
     "lib": "array_utils and stride_tricks",
     "load": "no memory maps; .npz files give quern arrays",
     "piecewise": "functions need elements chosen by mask, which waits",

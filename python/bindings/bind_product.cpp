@@ -85,12 +85,6 @@ PyObject* matmul_operator(PyObject* a, PyObject* b, PyObject* out) noexcept {
 }
 
 void bind_product(py::module_& module) {
-    attach(
-        module.attr("ndarray"), "dot",
-        [](const Array& self, const Array& b, const py::object& out) {
-            return dot_of(self, b, out);
-        },
-        py::arg("b"), py::arg("out") = py::none(), "quern.dot(self, b, out).");
     module.def("_matmul", multiply, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("dtype"));
     module.def("_dot", dot_of, py::arg("a"), py::arg("b"), py::arg("out"));
     module.def("_tensordot", tensordot_of, py::arg("a"), py::arg("axes_a"), py::arg("b"),

@@ -111,13 +111,13 @@ def isscalar(element: object) -> bool:
     return np.isscalar(element)
 
 
-def iscomplexobj(x: object) -> bool:
-    """Is the dtype complex, whatever the values? Source: NumPy, `numpy.iscomplexobj`."""
-    return as_array(x).dtype.kind == "c"
+def iscomplexobj(x: Any) -> bool:
+    """Is the dtype complex, whatever the values? Of any object. Source: NumPy, `numpy.iscomplexobj`."""
+    return x.dtype.kind == "c" if isinstance(x, _core.ndarray) else np.iscomplexobj(x)
 
 
-def isrealobj(x: object) -> bool:
-    """Is the dtype not complex? Source: NumPy, `numpy.isrealobj`."""
+def isrealobj(x: Any) -> bool:
+    """Is the dtype not complex? Of any object. Source: NumPy, `numpy.isrealobj`."""
     return not iscomplexobj(x)
 
 

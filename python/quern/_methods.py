@@ -13,6 +13,7 @@ from quern._flat import flat
 from quern._indexing import choose
 from quern._matrices import trace
 from quern._operands import ufuncs
+from quern._products import dot
 from quern._rearranging import repeat
 from quern.lib.stride_tricks import as_strided
 from quern.x import scatter_add, scatter_max, scatter_min
@@ -165,6 +166,7 @@ def attach() -> None:
         "clip": _clip,
         "conj": _conjugate,
         "conjugate": _conjugate,
+        "dot": dot,
         "dump": _files.dump,
         "dumps": _files.dumps,
         "flat": flat,

@@ -53,6 +53,9 @@ def test_kinds_of_numbers(same, make, device):
             assert getattr(quern, name)(to_quern(make((3,), letter))) == getattr(np, name)(
                 make((3,), letter)
             )
+    for thing in (None, "text", "", [1, 2j], [[1], [2]], 3, 1j, np.complex64(1), (2.0, 1j)):
+        assert quern.iscomplexobj(thing) == np.iscomplexobj(thing)
+        assert quern.isrealobj(thing) == np.isrealobj(thing)
     z = make((3,), "D")
     z[1] = 2
     same("iscomplex", z)

@@ -421,6 +421,15 @@ def test_castings_that_there_are_not(device, subscripts):
         quern.einsum(subscripts, *values, casting="saef")
 
 
+@pytest.mark.parametrize("b", [3, 2.5, 1j, np.float32(2), True, [1, 2, 3], [[1.0], [2], [3]]], ids=str)
+def test_dot_of_what_is_no_array(device, b):
+    a = np.arange(12.0).reshape(4, 3)
+    ours, wanted = quern.asarray(a, device=device).dot(b), a.dot(b)
+    check(ours, wanted, wanted.dtype, 3)
+    with pytest.raises(TypeError):
+        quern.asarray(a, device=device).dot(a.T)
+
+
 def test_outputs_that_do_not_fit(device):
     a = quern.ones((3, 3), device=device)
     with pytest.raises(ValueError, match="out is"):
