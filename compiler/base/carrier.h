@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/base/dtype.h"
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -23,6 +24,11 @@ namespace quern {
     default:
         return std::nullopt;
     }
+}
+
+// The bytes of the widest carrier that divides all numbers whose bits are in `bits`.
+[[nodiscard]] constexpr std::int64_t widest_carrier(std::uint64_t bits) {
+    return std::int64_t{1} << std::countr_zero(bits | 16);
 }
 
 } // namespace quern

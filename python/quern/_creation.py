@@ -187,9 +187,8 @@ def linspace(
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
-    if not all(
-        isinstance(value, bool | int | float | complex | np.generic) for value in (start, stop)
-    ):
+    scalars = (bool, int, float, complex, np.generic)
+    if not (isinstance(start, scalars) and isinstance(stop, scalars)):
         from quern._grids import linspace_of_arrays  # which builds on this module
 
         return linspace_of_arrays(start, stop, count, endpoint, retstep, dtype, axis, device)  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ import numpy as np
 from quern import _core
 from quern._bin_widths import WIDTHS
 from quern._core import ndarray
-from quern._creation import asarray, ascontiguousarray, empty, zeros
+from quern._creation import asarray, ascontiguousarray, empty, linspace, zeros
 from quern._sorting import searchsorted
 
 if TYPE_CHECKING:
@@ -289,8 +289,7 @@ def _edges(
     ends = _ends_of_rising(first, last, count, dtype)
     if ends is not None:
         low, high = ends
-        step = (high - low) / count
-        edges = _core._linspace(low, high, step, count + 1, True, dtype, a.device)
+        edges = linspace(low, high, count + 1, dtype=dtype, device=a.device)
         return edges, float(dtype.type(high)) - float(dtype.type(low))
     made = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)
     if np.any(made[:-1] >= made[1:]):

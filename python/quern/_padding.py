@@ -237,8 +237,11 @@ def _borders_cost_more(padded: ndarray, fortran: bool, widths: list[Pair]) -> bo
     if padded.ndim == 0:
         return False
     line = padded.shape[0 if fortran else -1] * padded.dtype.itemsize
-    borders = sum([width > 0 for pair in widths for width in pair])
-    small = 1 << 14 if padded.device.is_cpu else (borders - 1) << 24
+    if padded.device.is_cpu:
+        small = 1 << 14
+    else:
+        borders = sum(width > 0 for pair in widths for width in pair)
+        small = (borders - 1) << 24
     return line <= 512 or padded.nbytes <= small
 
 

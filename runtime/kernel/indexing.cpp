@@ -48,13 +48,13 @@ void widen(IndexPlan& plan, Array& other) {
     for (int d = kept; d < plan.elements.ndim(); ++d)
         run *= plan.elements.shape()[d];
     std::uint64_t bits =
-        static_cast<std::uint64_t>(run) | 16 | plan.elements.address() | other.address();
+        static_cast<std::uint64_t>(run) | plan.elements.address() | other.address();
     for (int d = 0; d < kept; ++d)
         bits |= static_cast<std::uint64_t>(plan.elements.strides()[d]) |
                 static_cast<std::uint64_t>(other.strides()[d]);
     for (const IndexedAxis& axis : plan.indexed)
         bits |= static_cast<std::uint64_t>(axis.stride);
-    const auto unit = static_cast<std::int64_t>(bits & (~bits + 1)); // their largest common power
+    const std::int64_t unit = widest_carrier(bits);
     if (unit <= item_bytes(plan.elements) || axes == 0) {
         plan.elements = in_units(plan.elements);
         other = in_units(other);

@@ -6,7 +6,6 @@
 #include "runtime/kernel/kernels_by_form.h"
 #include "runtime/kernel/recorder.h"
 
-#include <bit>
 #include <limits>
 #include <vector>
 
@@ -28,18 +27,18 @@ Array as_row(const Array& array, std::int64_t bytes) {
 } // namespace
 
 bool join_pieces(std::span<const Array> parts, int axis, const Array& target, CUstream stream) {
-    constexpr std::int64_t widest = 16, wide = 4, small = 1 << 22;
+    constexpr std::int64_t wide = 4, small = 1 << 22;
     if (target.device().is_cpu() || parts.size() < 2 || parts.size() > most_line_parts ||
         !target.c_contiguous() || target.size() == 0 || current_recorder() != nullptr)
         return false;
-    std::uint64_t all = widest | target.address(); // the lowest bit of it is the width of all
+    std::uint64_t bits = target.address();
     for (const Array& part : parts) {
         if (part.dtype() != target.dtype() || !part.c_contiguous() || part.size() == 0 ||
             &part.device() != &target.device())
             return false;
-        all |= part.address() | static_cast<std::uint64_t>(bytes_from(part, axis));
+        bits |= part.address() | static_cast<std::uint64_t>(bytes_from(part, axis));
     }
-    const std::int64_t bytes = std::int64_t{1} << std::countr_zero(all);
+    const std::int64_t bytes = widest_carrier(bits);
     const std::int64_t line = bytes_from(target, axis), lines = target.nbytes() / line;
     if ((bytes < wide && target.nbytes() > small) ||
         (lines > 1 && target.nbytes() / bytes > std::numeric_limits<std::uint32_t>::max()))
