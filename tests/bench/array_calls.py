@@ -53,7 +53,7 @@ def array_call_rows(
         calls = {name: call_of(text, *library) for name, library in libraries.items()}
         if launch and text == "a + b":
             calls["launch"] = launch
-        samples = alternate(calls, rounds=3)
+        samples = alternate(calls)
         row = Row(section, f"{text}, 1000 float32", "us", samples.pop("ours"), note=note)
         row.reference = samples.pop("launch", None)
         row.limit = limits.get(text)
